@@ -1,0 +1,48 @@
+# Every target does its own set-up: a fresh machine needs only python3 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# one BLAS thread: two cores are shared by the test workers, and small matrices only lose by threads
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+
+.PHONY: demo test test-long check format lint bench-core lock clean setup
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: setup ## a small real run, from nothing to a certified Pareto set
+	$(BIN)/python examples/demo.py
+
+test: setup ## every test
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-long: setup ## the longer statistical runs as well
+	PARETOSCOPE_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test ## what CI runs: format, lint, types, arrows of the house, tests
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-core: setup ## speed of the kernels beside their peers, each row checked for equality
+	$(BIN)/python -m pytest benchmarks -c benchmarks/pytest.ini -s
+
+lock: setup ## refresh the pinned development environment
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --group dev pyproject.toml --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: the mathematics, without memory."""

@@ -1,0 +1,1 @@
+"""One algorithm per file; pure state machines: state in, state out."""

@@ -1,0 +1,170 @@
+"""Slow twins: every fast function again, written straight from its definition.
+
+Nothing here is clever. Loops stand where the package has algebra, and the only imports are numpy and
+the standard library (scipy where a distribution function is part of the definition).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+
+
+# ---------------------------------------------------------------- confidence
+
+
+def upper(x: float, law: str, nu: float = 0.0) -> float:
+    """P(error >= x) by numerical integration of the density, or Chernoff's bound."""
+    from scipy import integrate, stats  # noqa: PLC0415
+
+    if law == "subgaussian":
+        return float(np.exp(-x * x / 2))
+    density = stats.norm.pdf if law == "gaussian" else stats.t(nu).pdf
+    value, _ = integrate.quad(density, x, np.inf, epsabs=0.0, epsrel=1e-10)
+    return float(value)
+
+
+def pairs_failure(s, eta, d, Q):
+    """The largest cost of any set of optimal arms (at least one), an optimal row costing its sum."""
+    n = len(s)
+    best = 0.0
+    for members in range(1, 2**n):
+        cost = 0.0
+        for i in range(n):
+            row = [Q(eta / s[i][j]) for j in range(n) if j != i]
+            cost += sum(row) if members >> i & 1 else (d - 1) * max(row)
+        best = max(best, cost)
+    return best
+
+
+def misspecification_factor(Z, counts):
+    """beta_ij by expanding every pull into a row and pushing each arm's misfit by +-1."""
+    n = len(Z)
+    rows = np.repeat(np.arange(n), counts)
+    P = np.linalg.pinv(Z[rows])
+    beta = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            for a in range(n):
+                misfit = (rows == a).astype(float)
+                fit = Z @ (P @ misfit)
+                truth = np.eye(n)[a]
+                beta[i, j] += abs((fit - truth)[i] - (fit - truth)[j])
+    return beta
+
+
+def efficient_rounding(w, n):
+    """Pukelsheim and Rieder's efficient rounding, one pull at a time, in fractions."""
+    v = {a: Fraction(x) for a, x in enumerate(w) if x > 0}
+    total, m = sum(v.values()), len(v)
+    pulls = {a: ceil((n - Fraction(m, 2)) * x / total) for a, x in v.items()}
+    while sum(pulls.values()) < n:
+        pulls[min(v, key=lambda a: (pulls[a] / v[a], a))] += 1
+    while sum(pulls.values()) > n:
+        pulls[min(v, key=lambda a: ((1 - pulls[a]) / v[a], a))] -= 1
+    return [pulls.get(a, 0) for a in range(len(w))]
+
+
+def hamilton(w, n):
+    """Largest remainder in fractions."""
+    quota = [Fraction(x) * n / sum(map(Fraction, w)) for x in w]
+    pulls = [floor(q) for q in quota]
+    last = sorted(range(len(w)), key=lambda a: (pulls[a] - quota[a], a))
+    for a in last[: n - sum(pulls)]:
+        pulls[a] += 1
+    return pulls
+
+
+def pull_order(w, n, rank=None):
+    """Next pull at the least n_a / w_a, ties by rank (index if None)."""
+    pulls = [0] * len(w)
+    order = []
+    for _ in range(n):
+        arms = [a for a in range(len(w)) if w[a] > 0]
+        a = min(arms, key=lambda a: (pulls[a] / Fraction(w[a]), rank[a] if rank else a))
+        pulls[a] += 1
+        order.append(a)
+    return order
+
+
+def pinv_norms2(X, counts):
+    """|x_i - x_j|^2 for all pairs and |x_i|^2 in the norm of the pseudo-inverse of V."""
+    P = np.linalg.pinv(sum(n * np.outer(x, x) for n, x in zip(counts, X, strict=True)))
+    pairs = np.array([[(x - y) @ P @ (x - y) for y in X] for x in X])
+    return pairs, np.array([x @ P @ x for x in X])
+
+
+def pulls_of(X, samples):
+    """One row of X and one row of responses for every single pull."""
+    rows = [x for x, ys in zip(X, samples, strict=True) for _ in ys]
+    return np.array(rows), np.concatenate([ys for ys in samples if len(ys)])
+
+
+def residual_sums(X, samples):
+    """Lack of fit and pure error per objective, straight from the single pulls."""
+    theta = np.linalg.lstsq(*pulls_of(X, samples), rcond=None)[0]
+    lack = sum(len(ys) * (ys.mean(axis=0) - x @ theta) ** 2 for x, ys in zip(X, samples) if len(ys))
+    pure = sum(((ys - ys.mean(axis=0)) ** 2).sum(axis=0) for ys in samples if len(ys))
+    return lack, pure
+
+
+def d_optimal(Z, sweeps=2000):
+    """D-optimal weights by Titterington's multiplicative steps w_i <- w_i leverage_i / h."""
+    w = np.full(len(Z), 1 / len(Z))
+    for _ in range(sweeps):
+        w = w * pinv_leverages(Z, w) / Z.shape[1]
+    w[w < 1e-6] = 0.0
+    return w / w.sum()
+
+
+def pinv_leverages(Z, w):
+    """Leverages z_i' V^+ z_i, V = sum w z z'."""
+    return np.einsum("ij,jk,ik->i", Z, np.linalg.pinv((Z.T * w) @ Z), Z)
+
+
+def dominates(a, b):
+    """a weakly dominates b: at least as large everywhere, larger somewhere."""
+    return all(x >= y for x, y in zip(a, b)) and any(x > y for x, y in zip(a, b))
+
+
+def non_dominated(mu):
+    return [not any(dominates(other, arm) for other in mu) for arm in mu]
+
+
+def strictly_non_dominated(mu):
+    return [not any(all(x > y for x, y in zip(other, arm)) for other in mu) for arm in mu]
+
+
+def margin(mu, i, j):
+    """m(i,j): by how much j exceeds i in the objective where it exceeds it least."""
+    return min(float(y) - float(x) for x, y in zip(mu[i], mu[j]))
+
+
+def psi_stars(mu):
+    """D*_i, -inf for an arm alone."""
+    n = len(mu)
+    return [max([margin(mu, i, j) for j in range(n) if j != i], default=-np.inf) for i in range(n)]
+
+
+def psi_gaps(mu):
+    """The definition with S the *weak* front (GEGE, section 2)."""
+    n, star, front = len(mu), psi_stars(mu), non_dominated(mu)
+    gaps = list(star)
+    for i in range(n):
+        if not front[i]:
+            continue
+        gaps[i] = np.inf
+        for j in range(n):
+            if j != i:
+                away = -margin(mu, i, j)
+                near = max(-margin(mu, j, i), 0.0) + max(star[j], 0.0)
+                gaps[i] = min(gaps[i], away, near)
+    return gaps
+
+
+def h1_h2(gaps):
+    """H1 and H2 of a list of gaps, one term at a time."""
+    costs = [1.0 / gap**2 if gap > 0 else np.inf for gap in sorted(gaps)]
+    return sum(costs), max((k + 1) * cost for k, cost in enumerate(costs))
