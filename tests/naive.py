@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor
+from operator import gt
 
 import numpy as np
-
 
 # ---------------------------------------------------------------- confidence
 
@@ -69,7 +69,8 @@ def efficient_rounding(w, n):
 
 def hamilton(w, n):
     """Largest remainder in fractions."""
-    quota = [Fraction(x) * n / sum(map(Fraction, w)) for x in w]
+    total = sum(map(Fraction, w))
+    quota = [Fraction(x) * n / total for x in w]
     pulls = [floor(q) for q in quota]
     last = sorted(range(len(w)), key=lambda a: (pulls[a] - quota[a], a))
     for a in last[: n - sum(pulls)]:
@@ -105,7 +106,7 @@ def pulls_of(X, samples):
 def residual_sums(X, samples):
     """Lack of fit and pure error per objective, straight from the single pulls."""
     theta = np.linalg.lstsq(*pulls_of(X, samples), rcond=None)[0]
-    lack = sum(len(ys) * (ys.mean(axis=0) - x @ theta) ** 2 for x, ys in zip(X, samples) if len(ys))
+    lack = sum(len(ys) * (ys.mean(axis=0) - x @ theta) ** 2 for x, ys in zip(X, samples, strict=True) if len(ys))
     pure = sum(((ys - ys.mean(axis=0)) ** 2).sum(axis=0) for ys in samples if len(ys))
     return lack, pure
 
@@ -124,31 +125,35 @@ def pinv_leverages(Z, w):
     return np.einsum("ij,jk,ik->i", Z, np.linalg.pinv((Z.T * w) @ Z), Z)
 
 
-def dominates(a, b):
+# ---------------------------------------------------------------- fronts and gaps
+
+
+def dominates(a: np.ndarray, b: np.ndarray) -> bool:
     """a weakly dominates b: at least as large everywhere, larger somewhere."""
-    return all(x >= y for x, y in zip(a, b)) and any(x > y for x, y in zip(a, b))
+    pairs = list(zip(a, b, strict=True))
+    return all(x >= y for x, y in pairs) and any(x > y for x, y in pairs)
 
 
-def non_dominated(mu):
+def non_dominated(mu: np.ndarray) -> list[bool]:
     return [not any(dominates(other, arm) for other in mu) for arm in mu]
 
 
-def strictly_non_dominated(mu):
-    return [not any(all(x > y for x, y in zip(other, arm)) for other in mu) for arm in mu]
+def strictly_non_dominated(mu: np.ndarray) -> list[bool]:
+    return [not any(all(map(gt, other, arm)) for other in mu) for arm in mu]
 
 
-def margin(mu, i, j):
+def margin(mu: np.ndarray, i: int, j: int) -> float:
     """m(i,j): by how much j exceeds i in the objective where it exceeds it least."""
-    return min(float(y) - float(x) for x, y in zip(mu[i], mu[j]))
+    return min(float(y) - float(x) for x, y in zip(mu[i], mu[j], strict=True))
 
 
-def psi_stars(mu):
+def psi_stars(mu: np.ndarray) -> list[float]:
     """D*_i, -inf for an arm alone."""
     n = len(mu)
     return [max([margin(mu, i, j) for j in range(n) if j != i], default=-np.inf) for i in range(n)]
 
 
-def psi_gaps(mu):
+def psi_gaps(mu: np.ndarray) -> list[float]:
     """The definition with S the *weak* front (GEGE, section 2)."""
     n, star, front = len(mu), psi_stars(mu), non_dominated(mu)
     gaps = list(star)
@@ -164,7 +169,45 @@ def psi_gaps(mu):
     return gaps
 
 
-def h1_h2(gaps):
+def h1_h2(gaps: list[float]) -> tuple[float, float]:
     """H1 and H2 of a list of gaps, one term at a time."""
     costs = [1.0 / gap**2 if gap > 0 else np.inf for gap in sorted(gaps)]
     return sum(costs), max((k + 1) * cost for k, cost in enumerate(costs))
+
+
+def leverages(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """x' V(w)^+ x of every row: the squared length of the shortest c with sum c_i sqrt(w_i) x_i = x."""
+    unit = np.abs(X).max(axis=0)
+    scaled = X / np.where(unit > 0.0, unit, 1.0)
+    weighted = scaled * np.sqrt(w)[:, None]
+    found = []
+    for x in scaled:
+        c = np.linalg.lstsq(weighted.T, x, rcond=1e-12)[0]
+        missed = np.abs(weighted.T @ c - x).max()
+        found.append(float(c @ c) if missed < 1e-6 else np.inf)
+    return np.array(found)
+
+
+def multiplicative_design(X: np.ndarray, steps: int) -> np.ndarray:
+    """Weights of the D-optimal design by Titterington's w_i <- w_i g_i / h, for ever slower progress."""
+    h = np.linalg.matrix_rank(X)
+    w = np.full(len(X), 1.0 / len(X))
+    for _ in range(steps):
+        V = sum(w[i] * np.outer(X[i], X[i]) for i in range(len(X)))
+        inverse = np.linalg.pinv(V)
+        w = w * np.array([x @ inverse @ x for x in X]) / h
+    return w
+
+
+def variance_of_targets(X: np.ndarray, w: np.ndarray, U: np.ndarray) -> float:
+    """Largest u' V(w)^+ u over the rows of U; inf where a row is not in the range of V(w)."""
+    V = sum(w[i] * np.outer(X[i], X[i]) for i in range(len(X)))
+    inverse = np.linalg.pinv(V, rcond=1e-9, hermitian=True)
+    seen = [np.abs(V @ inverse @ u - u).max() < 1e-6 for u in U]
+    return max(float(u @ inverse @ u) if ok else np.inf for u, ok in zip(U, seen, strict=True))
+
+
+def xy_by_enumeration(X: np.ndarray, U: np.ndarray, steps: int) -> float:
+    """Smallest largest variance over all weights k / steps on three rows."""
+    grid = [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
+    return min(variance_of_targets(X, np.array(k) / steps, U) for k in grid)

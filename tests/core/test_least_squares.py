@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.least_squares import (
     collapse,
     estimate,
@@ -21,7 +22,9 @@ from tests import naive
 shapes = st.tuples(st.integers(3, 14), st.integers(1, 6), st.integers(1, 6), st.integers(0, 10**6))
 
 
-def world(shape, scale=0.0):
+def world(
+    shape: tuple[int, int, int, int], scale: float = 0.0
+) -> tuple[FloatArray, IntArray, int, np.random.Generator]:
     """Features (K, p) of rank <= r with columns scaled by up to 10^scale, and counts that span."""
     K, p, r, seed = shape
     rng = np.random.default_rng(seed)
@@ -31,7 +34,7 @@ def world(shape, scale=0.0):
     return X * 10.0 ** rng.uniform(-scale, scale, size=p), counts, r, rng
 
 
-def tally(samples, d):
+def tally(samples: list[FloatArray], d: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Counts, means and centred sums of squares of raw samples."""
     filled = [ys if len(ys) else np.zeros((1, d)) for ys in samples]
     means = np.array([ys.mean(axis=0) for ys in filled])
@@ -40,7 +43,7 @@ def tally(samples, d):
 
 
 @given(shapes)
-def test_row_basis_spans_the_rows(shape):
+def test_row_basis_spans_the_rows(shape: tuple[int, int, int, int]) -> None:
     X, _, r, _ = world(shape)
     B, h = row_basis(X)
     assert (h, B.shape) == (r, (X.shape[1], r))
@@ -50,7 +53,7 @@ def test_row_basis_spans_the_rows(shape):
 
 
 @given(shapes)
-def test_rank_and_norms_do_not_depend_on_column_scales(shape):
+def test_rank_and_norms_do_not_depend_on_column_scales(shape: tuple[int, int, int, int]) -> None:
     X, counts, r, rng = world(shape)
     scaled = X * 10.0 ** rng.integers(-7, 8, size=X.shape[1])
     assert row_basis(scaled)[1] == scaled_basis(scaled)[1] == r
@@ -61,7 +64,7 @@ def test_rank_and_norms_do_not_depend_on_column_scales(shape):
     np.testing.assert_allclose(got, naive.pinv_norms2(X, counts)[1], rtol=1e-6, atol=1e-9)
 
 
-def test_row_basis_with_zero_and_copied_columns():
+def test_row_basis_with_zero_and_copied_columns() -> None:
     X = np.zeros((5, 4))
     X[:, 1] = np.arange(5)
     X[:, 3] = 1e-7
@@ -74,7 +77,7 @@ def test_row_basis_with_zero_and_copied_columns():
         row_basis(np.zeros((3, 2)))
 
 
-def test_row_basis_in_blocks_and_almost_dependent():
+def test_row_basis_in_blocks_and_almost_dependent() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150_000, 4))
     X[:, 3] = X[:, :3].sum(axis=1)
@@ -88,7 +91,7 @@ def test_row_basis_in_blocks_and_almost_dependent():
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5))
-def test_collapse_finds_equal_rows(seed, p):
+def test_collapse_finds_equal_rows(seed: int, p: int) -> None:
     rng = np.random.default_rng(seed)
     base = rng.integers(-2, 3, size=(30, p)) * 10.0 ** rng.integers(-6, 7, size=p)
     first, inverse = collapse(base * (1 + 1e-14 * rng.uniform(-1, 1, size=base.shape)))
@@ -101,7 +104,7 @@ def test_collapse_finds_equal_rows(seed, p):
     np.testing.assert_array_equal(base[first][inverse], base)
 
 
-def test_collapse_keeps_rows_that_share_a_projection_or_nearly_agree():
+def test_collapse_keeps_rows_that_share_a_projection_or_nearly_agree() -> None:
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-9], [1.0, 0.0]])
     assert collapse(X)[1].tolist() == [0, 1, 2, 0]
     assert collapse(X, rtol=1e-8)[1].tolist() == [0, 1, 0, 0]
@@ -110,7 +113,7 @@ def test_collapse_keeps_rows_that_share_a_projection_or_nearly_agree():
 
 
 @given(shapes)
-def test_norms_equal_the_pseudo_inverse(shape):
+def test_norms_equal_the_pseudo_inverse(shape: tuple[int, int, int, int]) -> None:
     X, counts, _, _ = world(shape)
     Z = X @ row_basis(X)[0]
     L = gram_factor(Z, counts)
@@ -124,7 +127,7 @@ def test_norms_equal_the_pseudo_inverse(shape):
     np.testing.assert_allclose(np.square(W).sum(axis=1), singles, rtol=1e-7)
 
 
-def test_nearly_tied_arms_keep_relative_accuracy():
+def test_nearly_tied_arms_keep_relative_accuracy() -> None:
     rng = np.random.default_rng(3)
     Z = rng.normal(size=(6, 3)) + 10.0
     Z[1] = Z[0] + 2.0**-30 * np.array([1.0, -2.0, 0.0])
@@ -138,14 +141,14 @@ def test_nearly_tied_arms_keep_relative_accuracy():
     assert got.diagonal().tolist() == [0.0] * 6
 
 
-def test_leverages_in_blocks():
+def test_leverages_in_blocks() -> None:
     Z = np.random.default_rng(0).normal(size=(70_000, 2))
     L = np.array([[2.0, 0.0], [1.0, 3.0]])
     want = np.square(np.linalg.solve(L, Z.T)).sum(axis=0)
     np.testing.assert_allclose(leverages(Z, L), want, rtol=1e-12)
 
 
-def test_gram_factor_of_an_ill_conditioned_matrix():
+def test_gram_factor_of_an_ill_conditioned_matrix() -> None:
     year = np.arange(2000.0, 2021.0)
     Z = np.column_stack([np.ones(21), year, year**2])  # condition about 1e10 after scaling columns
     L = gram_factor(Z, np.ones(21, dtype=np.int64))
@@ -154,7 +157,7 @@ def test_gram_factor_of_an_ill_conditioned_matrix():
 
 
 @pytest.mark.parametrize("counts", [[0, 0, 0], [5, 0, 0], [0, 2, 2]])
-def test_pulls_that_do_not_span(counts):
+def test_pulls_that_do_not_span(counts: list[int]) -> None:
     Z = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
     with pytest.raises(NumericalError, match="do not span the 2 dimensions"):
         gram_factor(Z, np.array(counts))
@@ -166,7 +169,9 @@ def test_pulls_that_do_not_span(counts):
 
 
 @given(shapes, st.integers(1, 6), st.floats(0, 7))
-def test_estimate_and_sums_equal_single_pulls(shape, d, scale):
+def test_estimate_and_sums_equal_single_pulls(
+    shape: tuple[int, int, int, int], d: int, scale: float
+) -> None:
     X, counts, _, rng = world(shape, scale)
     samples = [rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, size=d) for n in counts]
     n, means, m2 = tally(samples, d)
@@ -186,7 +191,7 @@ def test_estimate_and_sums_equal_single_pulls(shape, d, scale):
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_small_noise_on_a_large_mean(seed, rotated):
+def test_small_noise_on_a_large_mean(seed: int, rotated: bool) -> None:
     rng = np.random.default_rng(seed)
     Z = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
     Z = Z @ np.linalg.qr(rng.normal(size=(3, 3)))[0] if rotated else Z
@@ -203,7 +208,7 @@ def test_small_noise_on_a_large_mean(seed, rotated):
     np.testing.assert_array_equal(got.pure_error, want.pure_error)
 
 
-def test_a_constant_that_is_only_nearly_in_the_model_is_not_taken_for_one():
+def test_a_constant_that_is_only_nearly_in_the_model_is_not_taken_for_one() -> None:
     Z = 1.0 + 1e-9 * np.arange(5.0)[:, None]
     means = 1e9 * Z
     fit = estimate(Z, np.full(5, 4), means)
@@ -211,7 +216,7 @@ def test_a_constant_that_is_only_nearly_in_the_model_is_not_taken_for_one():
     np.testing.assert_allclose(fit.means(np.array([[2.0]])), 2e9, rtol=3e-16)
 
 
-def test_arms_without_pulls_are_not_read():
+def test_arms_without_pulls_are_not_read() -> None:
     Z = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     means = np.array([[2.0], [3.0], [np.nan]])
     counts = np.array([1, 1, 0])

@@ -43,11 +43,12 @@ def precision_root(Y: FloatArray, w: FloatArray) -> FloatArray | None:
 def dense_design(
     size: int, support: IntArray, w: FloatArray, rank: int, value: float, bound: float
 ) -> Design:
-    """The design with weights w (m,) on `support`, zero elsewhere."""
+    """The design with weights w (m,) on `support`; nothing to learn (bound 0) is learned at once."""
     order = np.argsort(support)
     weights = np.zeros(size)
     weights[support] = w
-    return Design(freeze(weights), value / bound, rank, freeze(support[order]), value)
+    ratio = value / bound if bound > 0.0 else 1.0
+    return Design(freeze(weights), ratio, rank, freeze(support[order]), value)
 
 
 def largest_leverage(X: FloatArray, T: FloatArray, support: IntArray, w: FloatArray) -> float:

@@ -12,9 +12,10 @@ from paretoscope.core.certificate import Design, dense_design, largest_leverage
 from paretoscope.core.leverage import Whitening, whiten
 from paretoscope.core.mirror_descent import MAX_ITERATIONS, descend
 from paretoscope.core.working_set import MAX_ROUNDS, solve
+from paretoscope.core.xy_design import pair_differences, xy_optimal, xy_optimal_arms
 from paretoscope.errors import NumericalError, UsageError
 
-__all__ = ["Design", "g_optimal"]
+__all__ = ["Design", "g_optimal", "pair_differences", "xy_optimal", "xy_optimal_arms"]
 
 # A design this far from optimal still serves every guarantee of GEGE; a worse one is an error.
 ACCEPTABLE = 1e-3
@@ -53,7 +54,7 @@ def g_optimal(
 
     Examples
     --------
-    >>> g_optimal([[1.0, 0.0], [0.0, 2.0], [0.1, 0.1]]).weights
+    >>> g_optimal([[1.0, 0.0], [0.0, 2.0], [0.1, 0.1]]).weights.round(3)
     array([0.5, 0.5, 0. ])
     """
     X = as_matrix(X, "X")
@@ -66,9 +67,7 @@ def g_optimal(
     if solver != "interior-point":
         raise UsageError(f'solver must be "interior-point" or "mirror-descent", not {solver!r}')
     white = whiten(X)
-    support, w, value = _closed_form(X, white) or solve(
-        X, white, tol, max_iterations or MAX_ROUNDS
-    )
+    support, w, value = _closed_form(X, white) or solve(X, white, tol, max_iterations or MAX_ROUNDS)
     design = dense_design(X.shape[0], support, w, white.rank, value, white.rank)
     if not design.certificate <= 1.0 + max(tol, ACCEPTABLE):
         raise NumericalError(

@@ -41,9 +41,12 @@ def optimal_weights(Y: FloatArray, start: FloatArray, tol: float) -> tuple[IntAr
         P = _products(Y, w)
         scaled = P.diagonal() * w.sum()
         excess = float(scaled.max()) / h - 1.0
-        if excess <= tol:
-            break
         keep = scaled >= h * harman_pronzato(excess, h)
+        if excess <= tol:
+            # Idle rows hold what the barrier left them: let go of it where the tolerance allows.
+            if float(w[~keep].sum()) <= tol * float(w.sum()):
+                rows, w = rows[keep], w[keep]
+            break
         if np.count_nonzero(keep) < 0.9 * keep.size:
             rows, Y, w, z, P = rows[keep], Y[keep], w[keep], z[keep], P[keep][:, keep]
     return rows, w / w.sum()
@@ -56,59 +59,60 @@ def harman_pronzato(excess: float, h: int) -> float:
     return float((1.0 + 0.5 * e - 0.5 * root) * (1.0 - 1e-7))
 
 
-def _products(Y: FloatArray, w: FloatArray) -> FloatArray:
-    """All products y_i' V(w)^-1 y_j, (m, m); the leverages are on its diagonal."""
+def triangle_root(Y: FloatArray, w: FloatArray, ridge: float = 0.0) -> FloatArray:
+    """Upper triangle C (h, h) with (V(w) + ridge I)^-1 = C C'."""
     B = Y * np.sqrt(w)[:, None]
-    L, info = lapack.dpotrf(B.T @ B, lower=1)
+    V = B.T @ B
+    if ridge:
+        V.flat[:: V.shape[0] + 1] += ridge
+    L, info = lapack.dpotrf(V, lower=1)
     inverse, bad = lapack.dtrtri(L, lower=1)
     if info or bad:
         raise NumericalError("the weighted rows of a design stopped spanning: please report X")
-    R = Y @ inverse.T
+    return np.asarray(inverse.T)
+
+
+def _products(Y: FloatArray, w: FloatArray) -> FloatArray:
+    """All products y_i' V(w)^-1 y_j, (m, m); the leverages are on its diagonal."""
+    R = Y @ triangle_root(Y, w)
     return np.asarray(R @ R.T)
 
 
-def _step(
-    P: FloatArray, w: FloatArray, z: FloatArray, h: int
-) -> tuple[FloatArray, FloatArray]:
+def _step(P: FloatArray, w: FloatArray, z: FloatArray, h: int) -> tuple[FloatArray, FloatArray]:
     """One predictor-corrector step of the weights w and their multipliers z."""
     ratio = z / w
     grad = h - P.diagonal()
-    factor = _factor(P, ratio)
+    R = factor(P * P, ratio)
     mu = float(w @ z) / w.size
-    dw = lapack.dpotrs(factor, -grad, lower=1)[0]
+    dw = lapack.dpotrs(R, -grad, lower=1)[0]
     dz = -z - ratio * dw
-    ahead = float((w + _length(w, dw) * dw) @ (z + _length(z, dz) * dz)) / w.size
+    w_ahead, z_ahead = w + min(1.0, reach(w, dw)) * dw, z + min(1.0, reach(z, dz)) * dz
+    ahead = float(w_ahead @ z_ahead) / w.size
     target = (mu * (ahead / mu) ** CENTRING - dw * dz) / w
-    dw = lapack.dpotrs(factor, target - grad, lower=1)[0]
+    dw = lapack.dpotrs(R, target - grad, lower=1)[0]
     dz = target - z - ratio * dw
     # Near the end the step may go closer to the boundary (superlinear convergence).
     fraction = max(BOUNDARY, 1.0 - mu / h)
     return (
-        w + min(1.0, fraction * _limit(w, dw)) * dw,
-        z + min(1.0, fraction * _limit(z, dz)) * dz,
+        w + min(1.0, fraction * reach(w, dw)) * dw,
+        z + min(1.0, fraction * reach(z, dz)) * dz,
     )
 
 
-def _factor(P: FloatArray, ratio: FloatArray) -> FloatArray:
-    """Cholesky factor of the Hessian P o P + diag(z / w), with a ridge if rounding asks for one."""
+def factor(H: FloatArray, diagonal: FloatArray) -> FloatArray:
+    """Cholesky factor of the symmetric H + diag(diagonal), with a ridge if rounding asks for one."""
     ridge = 0.0
     for _ in range(MAX_RIDGES):
-        H = P * P
-        H.flat[:: H.shape[0] + 1] += ratio + ridge
-        # H is symmetric: its transpose is the same matrix in the order LAPACK wants, uncopied.
-        factor, info = lapack.dpotrf(H.T, lower=1, overwrite_a=1)
+        A = H.copy()
+        A.flat[:: A.shape[0] + 1] += diagonal + ridge
+        # A is symmetric: its transpose is the same matrix in the order LAPACK wants, uncopied.
+        R, info = lapack.dpotrf(A.T, lower=1, overwrite_a=1)
         if not info:
-            return np.asarray(factor)
-        ridge = max(1e3 * ridge, 1e-14 * float(P.diagonal().max()) ** 2)
+            return np.asarray(R)
+        ridge = max(1e3 * ridge, 1e-14 * float(H.diagonal().max()))
     raise NumericalError("the Hessian of a design could not be factored: please report X")
 
 
-def _limit(v: FloatArray, dv: FloatArray) -> float:
-    """How far along dv the vector v stays non-negative."""
-    steepest = float((-dv / v).max())
-    return 1.0 / max(steepest, TINY)
-
-
-def _length(v: FloatArray, dv: FloatArray) -> float:
-    """The same, at most one."""
-    return min(1.0, _limit(v, dv))
+def reach(v: FloatArray, dv: FloatArray) -> float:
+    """How far along dv the positive vector v stays non-negative."""
+    return 1.0 / max(float((-dv / v).max()), TINY)

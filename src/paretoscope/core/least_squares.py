@@ -260,7 +260,7 @@ def pair_norms2(Z: FloatArray, L: FloatArray, i: IntArray, j: IntArray) -> Float
 
 
 def pair_norms2_matrix(Z: FloatArray, L: FloatArray) -> FloatArray:
-    """All s_ij^2 as a matrix (n, n), symmetric, zero on the diagonal.
+    """All s_ij^2 as a matrix (n, n), symmetric up to rounding, zero on the diagonal.
 
     Squares are expanded about the mean of the arms; pairs so close that this loses digits are
     taken again from their difference, so nearly tied arms keep relative accuracy as well.
@@ -270,7 +270,7 @@ def pair_norms2_matrix(Z: FloatArray, L: FloatArray) -> FloatArray:
     s2 = np.einsum("ij,ij->i", W, W)
     one = np.ones_like(s2)
     # s_i^2 + s_j^2 - 2 w_i'w_j as one product
-    pairs = np.column_stack([W, s2, one]) @ np.column_stack([-2.0 * W, one, s2]).T
+    pairs: FloatArray = np.column_stack([W, s2, one]) @ np.column_stack([-2.0 * W, one, s2]).T
     i, j = np.divmod(np.flatnonzero(pairs < CLOSE_PAIR * 2.0 * s2.max()), len(W))
     close = (i < j) & (pairs[i, j] < CLOSE_PAIR * (s2[i] + s2[j]))
     i, j = i[close], j[close]

@@ -26,10 +26,11 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, slots=True)
 class Whitening:
-    """Map T (p, rank): the rows of X T have second moment I over all rows, zero rows stay zero."""
+    """Map T (p, rank): the rows of X T have second moment I; `scale` (p,) are the column norms."""
 
     T: FloatArray
     rank: int
+    scale: FloatArray
 
 
 def row_blocks(K: int, width: int) -> list[slice]:
@@ -63,13 +64,11 @@ def whiten(X: FloatArray) -> Whitening:
     if not keep.all():
         G = G[np.ix_(keep, keep)]
     lam, U = np.linalg.eigh(G)
-    if lam[0] > GRAM_RATIO * lam[-1]:
-        half = U * np.sqrt(X.shape[0] / lam)
-    else:
-        half = _half_by_qr(X, scale, keep)
+    sound = lam[0] > GRAM_RATIO * lam[-1]
+    half = U * np.sqrt(X.shape[0] / lam) if sound else _half_by_qr(X, scale, keep)
     T = np.zeros((X.shape[1], half.shape[1]))
     T[keep] = half / scale[keep, None]
-    return Whitening(T, half.shape[1])
+    return Whitening(T, half.shape[1], scale)
 
 
 def _scaled_gram(X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -92,9 +91,7 @@ def _scaled_gram(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _half_by_qr(X: FloatArray, scale: FloatArray, keep: BoolArray) -> FloatArray:
     """The whitening (p, rank) of the column-scaled rows, from R of a blocked QR and its SVD."""
-    tops = [
-        np.linalg.qr(X[rows][:, keep] / scale[keep], mode="r") for rows in row_blocks(*X.shape)
-    ]
+    tops = [np.linalg.qr(X[rows][:, keep] / scale[keep], mode="r") for rows in row_blocks(*X.shape)]
     R = tops[0] if len(tops) == 1 else np.linalg.qr(np.vstack(tops), mode="r")
     s, Wt = np.linalg.svd(R, full_matrices=False)[1:]
     tol = s[0] * min(RANK_FACTOR * max(X.shape) * EPS, RANK_CEILING)

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from paretoscope.core.arrays import FloatArray, IntArray
-from paretoscope.core.least_squares import gram_factor, leverages, whiten
+from paretoscope.core.least_squares import EPS, gram_factor, leverages, whiten
 from paretoscope.errors import NumericalError, UsageError
 
 LARGEST = 2**53  # beyond this float64 no longer counts one by one
 MAX_SWAPS = 10_000  # ample: from rounded weights a few h swaps are made; the theory allows n / eps
+SWAP_WORK = 2 * 10**10  # multiplications, about ten seconds: fewer swaps on very many arms
 PROMISE_SLACK = 1e-9  # rounding of the leverage itself
 NULL_TOL = 1e-10  # singular values below this share are dependent moments
 
@@ -89,7 +90,6 @@ def largest_remainder(w: npt.ArrayLike, n: int) -> IntArray:
 def _support(w: npt.ArrayLike, n: int) -> tuple[IntArray, FloatArray, int]:
     """Arms with weight, their weights and K, once the arguments make sense."""
     weights = np.asarray(w, dtype=np.float64)
-    # one pass: a NaN or a negative weight fails the first comparison, infinity the second
     if weights.ndim != 1 or weights.size == 0 or not (weights.min() >= 0 < weights.sum() < np.inf):
         raise UsageError("weights must be a vector, finite, not negative and not all zero")
     if not 0 <= n < LARGEST:
@@ -132,8 +132,7 @@ def _shrink(v: FloatArray, pulls: FloatArray, gap: int, least: FloatArray) -> Fl
 def _exchange(v: FloatArray, pulls: FloatArray) -> FloatArray:
     """Move pulls until max (n - 1)/v <= min n/v: undoes a rounding error of the first product."""
     while True:
-        low = pulls / v
-        high = (pulls - 1) / v
+        low, high = pulls / v, (pulls - 1) / v
         taker, giver = int(low.argmin()), int(high.argmax())
         if high[giver] <= low[taker]:
             return pulls
@@ -146,7 +145,7 @@ def order_prefix(w: npt.ArrayLike, n_total: int, Z: FloatArray | None = None) ->
 
     Ties go to the lowest index, so the m arms with weight come once each first and every longer
     prefix is an efficient rounding of its own length.  With Z (K, h) the first round opens with h
-    independent arms (pivoted QR of the weighted rows): every prefix of at least h pulls spans.
+    independent arms (pivoted QR of their rows): every prefix of at least h pulls spans.
 
     >>> order_prefix([0.5, 0.25, 0.25], 6).tolist()
     [0, 1, 2, 0, 0, 1]
@@ -172,7 +171,7 @@ def _priority(w: npt.ArrayLike, n: int, Z: FloatArray | None) -> tuple[IntArray,
     """Arms with weight in the order that settles ties, their weights, and K."""
     support, v, size = _support(w, n)
     if Z is not None:
-        first = _independent(np.sqrt(v)[:, None] * Z[support])
+        first = _independent(Z[support])
         order = np.concatenate([first, np.setdiff1d(np.arange(len(v)), first)])
         support, v = support[order], v[order]
     return support, v, size
@@ -189,14 +188,14 @@ def _prefix(v: FloatArray, n: int) -> FloatArray:
 def _independent(rows: FloatArray) -> IntArray:
     """The h rows of rows (m, h) that pivoted QR takes first, or NumericalError."""
     m, h = rows.shape
-    factor, pivots = lapack.dgeqp3(rows.T)[:2]
+    top = np.abs(rows).max(axis=0)  # the scaling of coordinates must not decide the rank
+    factor, pivots = lapack.dgeqp3((rows / np.where(top > 0, top, 1.0)).T)[:2]
     diagonal = np.abs(np.diagonal(factor))
-    if m < h or diagonal[h - 1] <= diagonal[0] * max(m, h) * np.finfo(float).eps:
+    if m < h or diagonal[h - 1] <= diagonal[0] * max(m, h) * EPS:
         raise NumericalError(
             f"the {m} arms with weight do not span the {h} dimensions: use weights of a design"
         )
-    first: IntArray = pivots[:h].astype(np.int64) - 1
-    return first
+    return np.asarray(pivots[:h], dtype=np.int64) - 1
 
 
 def round_design(Z: FloatArray, w: FloatArray, n: int, kappa: float = 1 / 3) -> Rounding:
@@ -204,8 +203,8 @@ def round_design(Z: FloatArray, w: FloatArray, n: int, kappa: float = 1 / 3) -> 
 
     n >= 2m, m arms with weight: efficient apportionment; m <= n < 2m: the better of it and largest
     remainder; n < m: h independent arms, then the better of largest remainder and largest leverage.
-    If F(n) > (1 + 6 kappa) h / n although n >= 5 h / kappa^2, swaps and then a smaller support are
-    tried; the best of all by F is returned.
+    If F(n) > (1 + 6 kappa) F(w) / n although n >= 5 h / kappa^2 (F(w) = h when w is optimal), swaps
+    and then a smaller support are tried; the best of all by F is returned.
 
     Raises UsageError when n < h (no choice spans) and NumericalError when w itself does not span.
 
@@ -222,15 +221,17 @@ def round_design(Z: FloatArray, w: FloatArray, n: int, kappa: float = 1 / 3) -> 
             best = _better(best, _rated(Z, largest_remainder(w, n), "largest-remainder"))
     else:
         best = _few(Z, w, n)
-    promise = (1 + 6 * kappa) * h / n * (1 + PROMISE_SLACK)
-    if n >= 5 * h / kappa**2 and best.leverage > promise:
-        best = _better(best, _rated(Z, swap_rounding(Z, w, n, kappa), "swap"))
+    promise = (1 + 6 * kappa) / n * (1 + PROMISE_SLACK)
+    if n >= 5 * h / kappa**2 and best.leverage > promise * h:
+        promise *= max(h, largest_leverage(Z, w))  # what w itself lacks, no rounding makes good
+        if best.leverage > promise:
+            best = _better(best, _rated(Z, swap_rounding(Z, w, n, kappa), "swap"))
         if best.leverage > promise:
             best = _better(best, _rated(Z, apportion(caratheodory(Z, w), n), "caratheodory"))
     return best
 
 
-def largest_leverage(Z: FloatArray, counts: IntArray) -> float:
+def largest_leverage(Z: FloatArray, counts: IntArray | FloatArray) -> float:
     """F(counts) = max_i z_i' V(counts)^-1 z_i over all rows of Z (K, h); inf if V is singular."""
     try:
         L = gram_factor(Z, counts)
@@ -252,7 +253,7 @@ def _better(a: Rounding, b: Rounding) -> Rounding:
 def _few(Z: FloatArray, w: FloatArray, n: int) -> Rounding:
     """Fewer pulls than arms with weight: h independent arms, then the better of two fillings."""
     support = np.flatnonzero(w)
-    first = _independent(np.sqrt(w[support])[:, None] * Z[support])
+    first = _independent(Z[support])
     start = np.zeros(len(w), dtype=np.int64)
     start[support[first]] = 1
     rest = n - len(first)
@@ -284,7 +285,8 @@ def swap_rounding(
     plays A = (c I + alpha M)^-2 with trace 1, alpha = sqrt(h) / eps: a smooth picture of the
     directions in which M is weakest.  Each step gives up the pull with the least
     <A, uu'> / (1 - 2 alpha <A^1/2, uu'>) and takes, from all arms, with repetition, the greatest
-    <A, uu'> / (1 + 2 alpha <A^1/2, uu'>), until lambda_min(M) >= 1 - 3 eps or no swap gains.
+    <A, uu'> / (1 + 2 alpha <A^1/2, uu'>), until lambda_min(M) >= 1 - 3 eps, or no swap gains, or
+    the work allowed is done: F of the result decides, not the method.
     eps = 2 kappa / (1 + 6 kappa) makes 1 / (1 - 3 eps) exactly the promised 1 + 6 kappa.
 
     `start` (K,) is any allocation of n pulls, the largest remainder of w by default.
@@ -297,7 +299,7 @@ def swap_rounding(
     counts = largest_remainder(w, n) if start is None else start.copy()
     U = whiten(Z, gram_factor(Z, w)) / np.sqrt(n)
     alpha = np.sqrt(Z.shape[1]) / eps
-    for _ in range(MAX_SWAPS):
+    for _ in range(min(MAX_SWAPS, 100 + SWAP_WORK // (Z.size * Z.shape[1]))):
         values, vectors = np.linalg.eigh((U.T * counts) @ U)
         if values[0] >= 1 - 3 * eps:
             break
@@ -347,13 +349,13 @@ def caratheodory(Z: FloatArray, w: FloatArray) -> FloatArray:
     support = np.flatnonzero(w)
     W = whiten(Z[support], gram_factor(Z, w))
     rows, cols = np.triu_indices(Z.shape[1])
-    A = np.vstack([(W[:, rows] * W[:, cols]).T, np.ones(len(support))])
-    size = 2 * len(A) + 32
+    size = 2 * len(rows) + 32  # arms taken up at once: the moments of all need not fit in memory
     kept = np.arange(0)
     x = np.asarray(w, dtype=np.float64)[support].copy()
     for k in range(0, len(support), size):
         kept = np.concatenate([kept, np.arange(k, min(k + size, len(support)))])
-        x[kept] = _reduce(A[:, kept], x[kept])
+        A = np.vstack([(W[kept][:, rows] * W[kept][:, cols]).T, np.ones(len(kept))])
+        x[kept] = _reduce(A, x[kept])
         kept = kept[x[kept] > 0]
     out = np.zeros(len(w))
     out[support] = x

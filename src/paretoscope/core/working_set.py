@@ -28,7 +28,7 @@ MANY = 100_000
 SMALL_RESIDUAL = 1e-6
 
 
-class _Pool:
+class Pool:
     """The rows still in play: all of X at first, a smaller copy once most of them are ruled out."""
 
     def __init__(self, X: FloatArray) -> None:
@@ -50,10 +50,11 @@ class _Pool:
             self.alive = index if self.alive is None else self.alive[index]
             self.rows = self.rows[index]
 
-    def violators(self, M: FloatArray, g: FloatArray, work: IntArray, above: float) -> IntArray:
-        """Rows of X to add to `work`: the worst leverages above `above`, spread out."""
-        h = M.shape[1]
-        limit = 2 * h + 20
+    def violators(
+        self, M: FloatArray, g: FloatArray, work: IntArray, above: float, cosine: float
+    ) -> IntArray:
+        """Rows of X to add to `work`: the largest g above `above`, spread out in angles of x M."""
+        limit = 2 * M.shape[0] + 20
         local = _block_best(g, 8 * limit) if g.size > MANY else _top(g, 4 * limit)
         local = local[g[local] > above]
         index = local if self.alive is None else self.alive[local]
@@ -61,8 +62,6 @@ class _Pool:
         fresh = ~self.working[index]
         self.working[work] = False
         local, index = local[fresh], index[fresh]
-        # The nearer the end, the finer the neighbours that are told apart.
-        cosine = max(SAME, 1.0 - 0.1 * (float(g.max()) / h - 1.0))
         return np.asarray(index[spread(self.rows[local] @ M, g[local], limit, cosine)])
 
 
@@ -71,28 +70,32 @@ def solve(
 ) -> tuple[IntArray, FloatArray, float]:
     """Support (m,), weights (m,) and the largest leverage over all rows, h (1 + tol) if all is well."""
     h, T = white.rank, white.T
-    pool = _Pool(X)
+    pool = Pool(X)
     floor = max(0.3 * tol, FLOOR)
     inner = max(FIRST, floor)
-    work = _first_rows(X, T)
-    if work.size == X.shape[0]:
+    todo = first_rows(X, T)
+    if X.shape[0] <= _start_size(h):
         inner = floor
-    start = np.ones(work.size)
+    start = np.ones(todo.size)
     for _ in range(max_rounds):
-        work, w, M = _solve_rows(X, T, work, start, inner, tol)
+        work, w, M = _solve_rows(X, T, todo, start, inner, tol)
         g = leverages(pool.rows, M)
         if float(g.max()) <= h * (1.0 + tol) and pool.restore():
             g = leverages(X, M)
         excess = float(g.max()) / h - 1.0
         if excess <= tol:
             break
-        new = pool.violators(M, g, work, h * (1.0 + 0.5 * tol))
-        if not new.size and inner <= floor and not pool.restore():
+        # The nearer the end, the finer the neighbours that are told apart.
+        cosine = max(SAME, 1.0 - 0.1 * excess)
+        new = pool.violators(M, g, work, h * (1.0 + 0.5 * tol), cosine)
+        stuck = not new.size and inner <= floor
+        if stuck and not pool.restore():
             break
-        pool.shrink(g, h * harman_pronzato(excess, h))
+        if not stuck:
+            pool.shrink(g, h * harman_pronzato(excess, h))
         inner = max(floor, INNER * excess)
-        start = _warm(w, new.size, excess)
-        work = np.concatenate([work, new])
+        start = warm(w, new.size, excess)
+        todo = np.concatenate([work, new])
     if pool.restore():
         g = leverages(X, M)
     return work[w > 0.0], w[w > 0.0], float(g.max())
@@ -113,21 +116,30 @@ def _solve_rows(
     return work[kept], w, T @ C
 
 
-def _warm(w: FloatArray, added: int, excess: float) -> FloatArray:
+def warm(w: FloatArray, added: int, excess: float) -> FloatArray:
     """Start of the next inner solve: the old weights off the boundary, a share for the new rows."""
     share = min(0.5, max(excess, 1e-3)) if added else 0.0
     old = np.maximum(w, 1e-3 / w.size) * (1.0 - share)
     return np.concatenate([old, np.full(added, share / max(added, 1))])
 
 
-def _first_rows(X: FloatArray, T: FloatArray) -> IntArray:
-    """First working set: the longest whitened rows, no near duplicates, spanning; all if few."""
+def _start_size(h: int) -> int:
+    """Rows to start with: enough for most optimal supports, few enough for cheap steps."""
+    return 3 * h + 30
+
+
+def first_rows(X: FloatArray, T: FloatArray) -> IntArray:
+    """First working set: the longest whitened rows, no near duplicates, spanning; all if few.
+
+    Zero rows are never in it: measuring them teaches nothing.
+    """
     h = T.shape[1]
-    limit = 3 * h + 30
+    limit = _start_size(h)
     if X.shape[0] <= limit:
-        return np.arange(X.shape[0])
+        return np.flatnonzero(X.any(axis=1))
     g = leverages(X, T)
     top = _top(g, 2 * limit)
+    top = top[g[top] > 0.0]
     Z = X[top] @ T
     chosen = spread(Z, g[top], limit, SAME)
     s = np.linalg.svd(Z[chosen], compute_uv=False)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from paretoscope.core.arrays import BoolArray, FloatArray, as_matrix, freeze
 from paretoscope.core.dominance import non_dominated
 from paretoscope.core.gaps import Complexity, complexity, psi_gaps
+from paretoscope.core.least_squares import row_basis
 from paretoscope.errors import DataError, UsageError
 
 Draw: TypeAlias = Callable[[np.random.Generator], FloatArray]
@@ -38,8 +39,6 @@ BLOCK = 4096
 ADDED_GAP = (1.05, 2.0)
 # Noise of both data sets in GEGE, section 6.
 DATA_SIGMA = 0.5
-# A singular value counts from this many roundings of the largest one.
-RANK_ROUNDINGS = 100
 
 NOC_COLUMNS = ("width", "complexity", "fifo", "multiplier", "energy", "inv_runtime")
 ENERGY_COLUMNS = (*(f"X{k}" for k in range(1, 9)), "target_1", "target_2")
@@ -87,11 +86,7 @@ class Instance:
     @property
     def h(self) -> int:
         """Rank of the features; K when there are none."""
-        if self.X is None:
-            return self.K
-        values = np.linalg.svd(self.X, compute_uv=False)
-        tol = values[0] * max(self.X.shape) * np.finfo(np.float64).eps * RANK_ROUNDINGS
-        return int(np.count_nonzero(values > tol))
+        return self.K if self.X is None else row_basis(self.X)[1]
 
     @property
     def pareto(self) -> BoolArray:
@@ -205,7 +200,7 @@ def random_instance(
 
     Examples
     --------
-    >>> round(random_instance(20, 4, 3, 0.125, seed=1).complexity().gaps[0], 12)
+    >>> round(float(random_instance(20, 4, 3, 0.125, seed=1).complexity().gaps[0]), 12)
     0.125
     """
     if K < 2 or d < 1 or (h is not None and not 1 <= h <= K):
@@ -343,7 +338,7 @@ def _read_table(path: Path, delimiter: str, columns: tuple[str, ...]) -> FloatAr
             f"{path} cannot be read ({error.strerror}): give the path of the table"
         ) from error
     if not lines or tuple(lines[0]) != columns:
-        found = delimiter.join(lines[0]) if lines else "nothing"
+        found = delimiter.join(lines[0]) if lines else ""
         raise DataError(f"{path}: header must be {delimiter.join(columns)!r}, found {found!r}")
     if len(lines) < 2:
         raise DataError(f"{path}: no row under the header")

@@ -1,0 +1,183 @@
+"""How far apart two estimates may drift: the ``s_ij`` of a design, and the unions taken over them.
+
+A `Spread` holds the standard deviations of all differences ``mu_hat_j - mu_hat_i`` (in units of the
+noise) without the n x n matrix: whitened coordinates W with ``s_ij = |W_i - W_j|`` for a linear
+model, variances v with ``s_ij = sqrt(v_i + v_j)`` for independent arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from paretoscope.core import confidence
+from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.confidence import GAUSSIAN, Tail
+
+Bound = Literal["pairs", "arms", "scheffe", "sup"]
+BOUNDS: tuple[Bound, ...] = ("pairs", "arms", "scheffe")
+# Up to here every pair gets its own width; beyond, all are charged the widest.
+PAIRS_EXACT = 160
+# Up to here the widest pair is looked for; beyond, it is bounded by twice the largest radius.
+DIAMETER_EXACT = 1_000
+# Draws of a Gaussian supremum.
+_DRAWS = 20_000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviations of all differences of n estimates, in units of the noise.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the differences.
+    W : (n, h) array or None
+        Whitened coordinates (linear model).
+    v : (n,) array or None
+        Variances (independent arms).
+    """
+
+    rank: int
+    W: FloatArray | None = None
+    v: FloatArray | None = None
+
+    @cached_property
+    def n(self) -> int:
+        """Number of arms."""
+        return len(self.v) if self.v is not None else len(self._W)
+
+    @property
+    def _W(self) -> FloatArray:
+        assert self.W is not None
+        return self.W
+
+    def pair(self, rows: IntArray) -> FloatArray:
+        """``s_ij`` of some rows against all arms, shape (len(rows), n)."""
+        if self.v is not None:
+            s: FloatArray = np.sqrt(self.v[rows][:, None] + self.v)
+            s[np.arange(len(rows)), rows] = 0.0
+            return s
+        squares = np.zeros((len(rows), self.n))
+        for column in self._W.T:  # differences first: close pairs keep their digits
+            squares += np.square(column[rows][:, None] - column)
+        return np.sqrt(squares)
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """All ``s_ij``."""
+        return self.pair(np.arange(self.n))
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """Standard deviations of ``x_i - x_0``: 0 for independent arms, the centre for linear ones."""
+        if self.v is not None:
+            return np.asarray(np.sqrt(self.v))
+        lengths: FloatArray = np.linalg.norm(self._W - self._W.mean(axis=0), axis=1)
+        return lengths
+
+    @cached_property
+    def widest(self) -> float:
+        """The largest ``s_ij``, or a number above it when there are very many arms."""
+        if self.n < 2:
+            return 0.0
+        if self.v is not None:
+            return float(np.sqrt(np.partition(self.v, self.n - 2)[-2:].sum()))
+        if self.n > DIAMETER_EXACT:
+            return float(2.0 * self.radii.max())
+        W = self._W - self._W.mean(axis=0)
+        squares = np.einsum("nh,nh->n", W, W)
+        pairs = squares[:, None] + squares - 2.0 * (W @ W.T)
+        return float(np.sqrt(pairs.max()) * (1.0 + 1e-12))  # the expansion may round down
+
+    def failure(self, eta: float, d: int, tail: Tail, bounds: tuple[Bound, ...]) -> float:
+        """The smallest of the chosen bounds on P(some error that matters reaches eta)."""
+        return min(self._ways(eta, d, tail, bounds), key=lambda way: way[1])[1]
+
+    def best_bound(self, eta: float, d: int, tail: Tail, bounds: tuple[Bound, ...]) -> str:
+        """Name of the bound that gives `failure`."""
+        return min(self._ways(eta, d, tail, bounds), key=lambda way: way[1])[0]
+
+    def _ways(
+        self, eta: float, d: int, tail: Tail, bounds: tuple[Bound, ...]
+    ) -> list[tuple[str, float]]:
+        """Each chosen bound (the supremum is not a function of eta alone: see `supremum`)."""
+        ways: dict[Bound, Callable[[], float]] = {
+            "pairs": lambda: self._pairs(eta, d, tail),
+            "arms": lambda: confidence.arms_failure(self.radii, eta, d, tail),
+            "scheffe": lambda: confidence.scheffe_failure(self.widest, eta, d, self.rank, tail),
+        }
+        return [(name, ways[name]()) for name in bounds if name in ways]
+
+    def _pairs(self, eta: float, d: int, tail: Tail) -> float:
+        """Bound by the pairs: each its own width, or all the widest when there are too many."""
+        if self.n <= PAIRS_EXACT:
+            return confidence.pairs_failure(self.matrix, eta, d, tail)
+        if self.widest == 0.0:
+            return 0.0
+        Q = float(tail.upper(np.array([eta / self.widest]))[0])
+        return confidence.event_count(self.n, d) * Q
+
+    def certain_width(
+        self, risk: float, d: int, tail: Tail, bounds: tuple[Bound, ...], seed: int = 0
+    ) -> Width:
+        """The smallest eta (to 1e-6) that one of the chosen bounds certifies at that risk."""
+        if self.n < 2 or self.widest == 0.0:
+            return Width(0.0, "one arm")
+        found = []
+        closed = tuple(name for name in bounds if name != "sup")
+        if closed:
+            start = self.widest * confidence.simultaneous_width(risk, self.n, d, self.rank, tail)
+            eta = _solve(lambda x: self.failure(x, d, tail, closed), start, risk)
+            found.append(Width(eta, self.best_bound(eta, d, tail, closed)))
+        if "sup" in bounds and tail is GAUSSIAN and self.W is not None:
+            rng = np.random.default_rng([seed, self.n])
+            eta, _ = confidence.supremum_width(self.W, risk, d, _DRAWS, rng)
+            found.append(Width(eta, "sup"))
+        return min(found)
+
+
+class Width(NamedTuple):
+    """An error that is not reached, and the bound that says so."""
+
+    eta: float
+    bound: str
+
+
+def _solve(failure: Callable[[float], float], start: float, risk: float) -> float:
+    """Smallest eta with failure(eta) <= risk, to a relative 1e-6, never on the unsafe side.
+
+    ln failure is nearly linear in eta^2, so false position on that scale needs few steps.
+    """
+    high = start
+    while failure(high) > risk:  # the start came from one of several bounds
+        high *= 1.05
+    low, f_low = 0.5 * high, 0.0
+    while (f_low := failure(low)) <= risk:
+        high, low = low, 0.5 * low
+    f_high = failure(high)
+    for _ in range(40):
+        if high - low <= 1e-6 * high:
+            break
+        share = _position(f_low, f_high, risk)
+        x = float(np.sqrt(low * low + share * (high * high - low * low)))
+        f = failure(x)
+        if f <= risk:
+            high, f_high = x, f
+        else:
+            low, f_low = x, f
+    return high
+
+
+def _position(f_low: float, f_high: float, risk: float) -> float:
+    """Where between low^2 and high^2 the line through the two log failures meets the risk."""
+    if f_high <= 0.0:
+        return 0.5
+    drop = np.log(f_low / f_high)
+    share = np.log(f_low / risk) / drop if drop > 0 else 0.5
+    # a little beyond on both sides, so that the bracket closes from both ends
+    return float(np.clip(share * (1.0 + 1e-4), 0.02, 0.98 + 0.02 * (1 - 1e-6)))

@@ -1,0 +1,285 @@
+"""The two models of the means: linear in features, or one free mean per candidate.
+
+Both answer the same questions about a set A of arms (indices into ``first``): which designs suit
+it, how many pulls each arm gets, how far apart two estimates may drift, what the estimates are.
+Rows of features that are equal are one arm; only the first candidate of each is ever pulled.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from paretoscope.core import design, least_squares, rounding
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
+from paretoscope.core.confidence import misspecification_factor
+from paretoscope.core.least_squares import ResidualSums
+from paretoscope.core.spread import Spread
+from paretoscope.core.xy_design import xy_optimal_arms
+
+T = TypeVar("T")
+DesignKind = Literal["g", "xy", "xy-all"]
+# XY designs look at pairs: they pay when few arms are left, and cost too much before.
+XY_ARMS = 80
+# Relative size of what a difference may have outside the span of the pulls.
+_OUTSIDE = 1e-7
+_MEMO = 512
+
+
+class Plan(NamedTuple):
+    """Weights over all arms (sum 1), and the kind of design they are."""
+
+    kind: str
+    weights: FloatArray
+
+
+class Estimates(NamedTuple):
+    """Estimated means (n, d) of some arms, and the residual sums of the fit."""
+
+    mu: FloatArray
+    residual: ResidualSums
+
+
+class Model(Protocol):
+    """What a policy needs to know about the structure of the candidates."""
+
+    first: IntArray  # candidate that stands for each arm
+    inverse: IntArray  # arm of each candidate
+    rank: int
+    linear: bool
+
+    def designs(
+        self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
+    ) -> tuple[Plan, ...]:
+        """Designs over all arms that suit comparisons within A."""
+        ...
+
+    def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
+        """Pulls per arm, N in all; None if N is too small for the design."""
+        ...
+
+    def least(self, A: IntArray) -> int:
+        """The fewest pulls that compare all of A."""
+        ...
+
+    def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
+        """Standard deviations of the differences within A; None if the pulls cannot compare them."""
+        ...
+
+    def estimate(
+        self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
+    ) -> Estimates:
+        """Estimates of the arms A from pulls of any arms."""
+        ...
+
+    def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """beta_ij within A: what a misfit of 1 per arm can add to the error of a difference."""
+        ...
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value kept under a key, made if it is not there; a cache that can always be rebuilt."""
+        ...
+
+
+@dataclass
+class _Memo:
+    """Last recently used values; not part of any state."""
+
+    store: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
+
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value kept under a key, or made now."""
+        if key in self.store:
+            self.store.move_to_end(key)
+            kept: T = self.store[key]
+            return kept
+        value = self.store[key] = make()
+        if len(self.store) > _MEMO:
+            self.store.popitem(last=False)
+        return value
+
+
+class LinearModel(_Memo):
+    """Means linear in features: V^+ and least squares in coordinates of full rank."""
+
+    linear = True
+
+    def __init__(self, X: FloatArray, *, keep_twins: bool) -> None:
+        super().__init__()
+        T, self.rank = least_squares.scaled_basis(X)
+        self.Z = X @ T
+        self.twin_first, self.twin = least_squares.collapse(self.Z)
+        if keep_twins:
+            self.first = self.inverse = np.arange(len(X))
+        else:
+            self.first, self.inverse = self.twin_first, self.twin
+            self.Z = self.Z[self.first]
+            self.twin = np.arange(len(self.first))
+
+    def designs(
+        self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
+    ) -> tuple[Plan, ...]:
+        """G-optimal on A; XY-optimal on its pairs, pulling A or any arm."""
+        key = ("designs", A.tobytes(), kinds, barred.tobytes() if barred.any() else b"")
+        return self.memo(key, lambda: self._designs(A, kinds, barred))
+
+    def _designs(
+        self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
+    ) -> tuple[Plan, ...]:
+        plans = []
+        own = A[~barred[A]]
+        if "g" in kinds and len(own) and self.Z[own].any():
+            weights = np.zeros(len(self.Z))
+            weights[own] = design.g_optimal(self.Z[own]).weights
+            plans.append(Plan("g", weights))
+        if len(A) <= XY_ARMS:
+            pools = {"xy": own, "xy-all": np.flatnonzero(~barred)}
+            for kind, pool in pools.items():
+                if kind in kinds and self._compares(A, pool):
+                    found = xy_optimal_arms(self.Z, A, pull=pool)
+                    plans.append(Plan(kind, np.asarray(found.weights)))
+        return tuple(plans)
+
+    def _compares(self, A: IntArray, pool: IntArray) -> bool:
+        """Whether pulls of the pool can compare all arms of A, and there is something to compare."""
+        if len(pool) == 0 or not self.Z[pool].any() or len(np.unique(self.twin[A])) < 2:
+            return False
+        return self._coordinates(A, pool) is not None
+
+    def _coordinates(self, A: IntArray, pool: IntArray) -> tuple[FloatArray, FloatArray] | None:
+        """A and the pool in full-rank coordinates of the pool; None if they miss a difference of A."""
+        if not self.Z[pool].any():
+            return None
+        B, _ = least_squares.row_basis(self.Z[pool])
+        ZA = self.Z[A]
+        outside = ZA - (ZA @ B) @ B.T
+        drift = outside - outside[0]
+        if np.abs(drift).max() > _OUTSIDE * max(1e-300, float(np.abs(ZA - ZA[0]).max())):
+            return None
+        return ZA @ B, self.Z[pool] @ B
+
+    def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
+        """Rounded by the chain of `rounding`; XY designs need one pull per point."""
+        if plan.kind != "g":
+            m = int(np.count_nonzero(plan.weights))
+            return rounding.apportion(plan.weights, N) if N >= m else None
+        own = np.union1d(A, np.flatnonzero(plan.weights))
+        B, h = least_squares.row_basis(self.Z[own])
+        if h > N:
+            return None
+        counts = np.zeros(len(self.Z), dtype=np.int64)
+        counts[own] = rounding.round_design(self.Z[own] @ B, plan.weights[own], N).counts
+        return counts
+
+    def least(self, A: IntArray) -> int:
+        """The rank of A."""
+        return least_squares.row_basis(self.Z[A])[1] if self.Z[A].any() else 1
+
+    def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
+        """Whitened coordinates of A under V(counts)."""
+        pool = np.flatnonzero(counts)
+        found = self._coordinates(A, pool) if len(pool) else None
+        if found is None:
+            return None
+        ZA, ZP = found
+        W = least_squares.whiten(ZA, least_squares.gram_factor(ZP, counts[pool]))
+        differences = W - W[0]
+        rank = least_squares.row_basis(differences)[1] if differences.any() else 0
+        return Spread(rank, W=W[_like(self.twin[A])])
+
+    def estimate(
+        self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
+    ) -> Estimates:
+        """Least squares on the pulls, read at A; equal rows get the very same estimate."""
+        pool = np.flatnonzero(counts)
+        found = self._coordinates(A, pool)
+        assert found is not None, "a round whose pulls cannot compare its arms was not refused"
+        ZA, ZP = found
+        fit = least_squares.estimate(ZP, counts[pool], means[pool])
+        residual = least_squares.residual_ss(ZP, counts[pool], means[pool], m2[pool], fit)
+        return Estimates(fit.means(ZA)[_like(self.twin[A])], residual)
+
+    def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """See `confidence.misspecification_factor`; pulled arms outside A push as well."""
+        both = np.union1d(A, np.flatnonzero(counts))
+        found = self._coordinates(both, np.flatnonzero(counts))
+        if found is None:  # arms outside the span of the pulls keep their own misfit only
+            both, found = A, self._coordinates(A, np.flatnonzero(counts))
+        assert found is not None
+        n = counts[both]
+        V = (found[0] * n[:, None]).T @ found[0]
+        beta = misspecification_factor(found[0], V, n)
+        at = np.searchsorted(both, A)
+        return np.asarray(beta[np.ix_(at, at)])
+
+
+def _like(group: IntArray) -> IntArray:
+    """For each arm, the position of the first arm of its group."""
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse])
+
+
+class FreeModel(_Memo):
+    """One free mean per candidate: the design is uniform, the estimate is the mean."""
+
+    linear = False
+
+    def __init__(self, K: int) -> None:
+        super().__init__()
+        self.rank = K
+        self.first = self.inverse = np.arange(K)
+
+    def designs(
+        self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
+    ) -> tuple[Plan, ...]:
+        """Equal weights on A, whatever was asked for."""
+        del kinds
+        weights = np.zeros(self.rank)
+        weights[A[~barred[A]]] = 1.0
+        total = weights.sum()
+        return (Plan("uniform", weights / total),) if total else ()
+
+    def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
+        """N // n each, the rest one each to the first arms."""
+        del A
+        own = np.flatnonzero(plan.weights)
+        if len(own) > N:
+            return None
+        counts = np.zeros(self.rank, dtype=np.int64)
+        counts[own] = N // len(own)
+        counts[own[: N % len(own)]] += 1
+        return counts
+
+    def least(self, A: IntArray) -> int:
+        """One pull each."""
+        return len(A)
+
+    def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
+        """Variances 1 / n_i."""
+        own = counts[A]
+        if not own.all():
+            return None
+        return Spread(max(len(A) - 1, 0), v=1.0 / own)
+
+    def estimate(
+        self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
+    ) -> Estimates:
+        """The means; all of the residual is pure error."""
+        pulled = np.flatnonzero(counts)
+        pure = m2[pulled].sum(axis=0)
+        df = int(counts[pulled].sum()) - len(pulled)
+        return Estimates(means[A], ResidualSums(np.zeros_like(pure), pure, 0, df))
+
+    def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """Zero: a free mean cannot be misfitted."""
+        del counts
+        return np.zeros((len(A), len(A)))
+
+
+def build_model(X: FloatArray | None, K: int, *, keep_twins: bool) -> Model:
+    """The model for some features; `keep_twins` where equal features do not mean equal candidates."""
+    return FreeModel(K) if X is None else LinearModel(X, keep_twins=keep_twins)

@@ -1,0 +1,329 @@
+"""What all policies that work in rounds share: wait for a round's pulls, judge it, open the next.
+
+A round is opened with the pulls it wants. Parts of them arrive in any order, or are forgone; once
+nothing is outstanding the round is judged, and the verdicts of `_judge` are kept for ever. A policy
+of this kind is two pure functions, `_open` and `_judge`.
+
+Arms that were asked for and could not be measured even once are infeasible: they leave, and are
+neither pulled nor compared any more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray, freeze
+from paretoscope.core.elimination import Outcome
+from paretoscope.errors import DataError, UsageError
+from paretoscope.policies.base import (
+    Certificate,
+    Counts,
+    DecisionBatch,
+    Setting,
+    StopReason,
+    Tally,
+    Verdict,
+    check_delivery,
+)
+from paretoscope.policies.codec import plain_state
+
+ACTIVE, ACCEPTED, NEAR, REJECTED, INFEASIBLE = range(5)
+_WORDS = {ACCEPTED: "accepted", NEAR: "near", REJECTED: "rejected", INFEASIBLE: "infeasible"}
+
+
+@plain_state
+class RoundRecord(NamedTuple):
+    """One judged round: arms in it, pulls made, accuracy and risk, and what certified them."""
+
+    number: int
+    arms: int
+    rank: int
+    pulls: int
+    accuracy: float
+    risk: float
+    bound: str
+    design: str
+
+
+@plain_state
+@dataclass(frozen=True)
+class RoundState:
+    """State of a policy that works in rounds.
+
+    Attributes
+    ----------
+    number : int
+        The open round, counted from 1; 0 before the first.
+    want, forgone : (K,) arrays
+        Pulls of the open round: still expected or made, and given up.
+    got : Tally
+        What has come of it.
+    status : (arms,) int array
+        ACTIVE, ACCEPTED, NEAR, REJECTED or INFEASIBLE.
+    told : (K,) array
+        Pulls made over all rounds.
+    exact : (K, e) array
+        Values of the exact metrics; NaN = not measured yet.
+    unit, sigma_hat : (d,) arrays
+        Units of the working scale and the last estimate of the noise (noisy metrics; empty = none yet).
+    accuracy, risk : float
+        eps_r and delta_r of the open round.
+    label : str
+        Bound and design planned for it.
+    achieved : (d,) array
+        Smallest tolerance certified so far for the present answer.
+    """
+
+    setting: Setting
+    number: int
+    want: IntArray
+    forgone: IntArray
+    got: Tally
+    status: IntArray
+    told: IntArray
+    exact: FloatArray
+    unit: FloatArray
+    sigma_hat: FloatArray
+    accuracy: float
+    risk: float
+    label: tuple[str, str]
+    achieved: FloatArray
+    decisions: tuple[DecisionBatch, ...]
+    history: tuple[RoundRecord, ...]
+    stop: StopReason | None
+
+    @property
+    def active(self) -> IntArray:
+        """Arms without a verdict."""
+        return np.flatnonzero(self.status == ACTIVE)
+
+    @property
+    def spent(self) -> int:
+        """Pulls made."""
+        return int(self.told.sum())
+
+    @property
+    def barred(self) -> BoolArray:
+        """Arms that could not be measured: never asked for again."""
+        return np.asarray(self.status == INFEASIBLE)
+
+
+S = TypeVar("S", bound=RoundState)
+
+
+def first_state(setting: Setting) -> RoundState:
+    """Nothing measured, nothing wanted."""
+    K, d = setting.K, setting.d
+    none = freeze(np.zeros(K, dtype=np.int64))
+    exact = np.full((K, int(setting.exact.sum())), np.nan)
+    if setting.known is not None:
+        exact = np.array(setting.known[:, setting.exact], dtype=np.float64)
+    return RoundState(
+        setting=setting,
+        number=0,
+        want=none,
+        forgone=none,
+        got=Tally.empty(K, d),
+        status=freeze(np.zeros(len(setting.model.first), dtype=np.int64)),
+        told=none,
+        exact=freeze(exact),
+        unit=freeze(np.zeros(0)),
+        sigma_hat=freeze(np.zeros(0)),
+        accuracy=float("inf"),
+        risk=0.0,
+        label=("", ""),
+        achieved=freeze(np.full(d, np.inf)),
+        decisions=(),
+        history=(),
+        stop=None,
+    )
+
+
+class RoundPolicy(ABC, Generic[S]):
+    """Shared half of the contract; `_open` and `_judge` are the policy."""
+
+    @abstractmethod
+    def _start(self, setting: Setting) -> S:
+        """State before the first round."""
+
+    @abstractmethod
+    def _open(self, state: S) -> S:
+        """The next round's pulls, or a stop."""
+
+    @abstractmethod
+    def _judge(self, state: S) -> S:
+        """Verdicts of the round whose pulls are all in; the next round opened, or a stop."""
+
+    @abstractmethod
+    def _certificate(self, state: S) -> Certificate:
+        """What is guaranteed at present."""
+
+    def init(self, setting: Setting) -> S:
+        """State before any measurement."""
+        state = self._start(setting)
+        if len(state.status) == 1:  # a single arm is optimal without measurement
+            accepted = np.full(1, ACCEPTED)
+            return replace(
+                state,
+                status=accepted,
+                stop=StopReason.DECIDED,
+                achieved=np.zeros(setting.d),
+            )
+        return self._open(state)
+
+    def allocate(self, state: S) -> Counts:
+        """Pulls still wanted in the open round."""
+        if state.stop is not None:
+            return np.zeros_like(state.want)
+        return state.want - state.got.counts
+
+    def observe(self, state: S, tally: Tally) -> S:
+        """Add some of the pulls asked for; judge the round when they are all in."""
+        check_delivery(self.allocate(state), tally)
+        exact = _exact_values(state, tally)
+        got = state.got.merge(tally)
+        state = replace(state, got=got, told=freeze(state.told + tally.counts), exact=exact)
+        return self._advance(state)
+
+    def forgo(self, state: S, counts: Counts) -> S:
+        """Give up some of the pulls asked for; judge the round if nothing else is outstanding."""
+        if (counts > self.allocate(state)).any() or (counts < 0).any():
+            raise UsageError("more pulls given up than were outstanding")
+        state = replace(
+            state, want=freeze(state.want - counts), forgone=freeze(state.forgone + counts)
+        )
+        return self._advance(state)
+
+    def stopped(self, state: S) -> StopReason | None:
+        """Why nothing more is wanted, or None."""
+        return state.stop
+
+    def verdict(self, state: S) -> Verdict:
+        """The verdicts so far, for every candidate."""
+        status = state.status[state.setting.model.inverse]
+        return Verdict(
+            accepted=status == ACCEPTED,
+            near=status == NEAR,
+            rejected=status == REJECTED,
+            undecided=status == ACTIVE,
+            infeasible=status == INFEASIBLE,
+            batches=state.decisions,
+            certificate=self._certificate(state),
+        )
+
+    def _advance(self, state: S) -> S:
+        """Judge the round if nothing is outstanding any more."""
+        if state.stop is not None or (state.want > state.got.counts).any():
+            return state
+        state = without_infeasible(state)
+        if len(state.active) == 0:
+            return replace(state, stop=StopReason.NOTHING)
+        return self._judge(state)
+
+
+def want_round(
+    state: S, counts: IntArray, *, accuracy: float, risk: float, label: tuple[str, str]
+) -> S:
+    """The state with a new round open: ``counts`` pulls per arm, and one of each exact metric's gaps."""
+    setting = state.setting
+    want = np.zeros(setting.K, dtype=np.int64)
+    want[setting.model.first] = counts
+    missing = np.isnan(state.exact).any(axis=1) & ~state.barred[setting.model.inverse]
+    want[missing] = np.maximum(want[missing], 1)
+    return replace(
+        state,
+        number=state.number + 1,
+        want=freeze(want),
+        forgone=freeze(np.zeros_like(want)),
+        got=Tally.empty(setting.K, setting.d),
+        accuracy=accuracy,
+        risk=risk,
+        label=label,
+    )
+
+
+def arm_tally(state: RoundState) -> Tally:
+    """The round's tally by arm, noisy metrics only."""
+    first, noisy = state.setting.model.first, state.setting.noisy
+    got = state.got
+    return Tally(got.counts[first], got.means[first][:, noisy], got.m2[first][:, noisy])
+
+
+def arm_exact(state: RoundState, arms: IntArray) -> FloatArray | None:
+    """Exact metrics of some arms, or None where there are none."""
+    if state.exact.shape[1] == 0:
+        return None
+    return np.asarray(state.exact[state.setting.model.first[arms]])
+
+
+def without_infeasible(state: S) -> S:
+    """Arms asked for in this round, given up, and never measured at all: they leave as infeasible.
+
+    In an unstructured model an arm without a single pull in the round cannot be compared either.
+    """
+    first = state.setting.model.first
+    lost = (state.forgone[first] > 0) & (state.got.counts[first] == 0)
+    if state.setting.model.linear:
+        lost &= state.told[first] == 0
+    lost &= state.status == ACTIVE
+    if not lost.any():
+        return state
+    return with_verdicts(state, np.flatnonzero(lost), INFEASIBLE)
+
+
+def with_verdicts(
+    state: S,
+    arms: IntArray,
+    status: int,
+    gap: FloatArray | None = None,
+    threshold: FloatArray | None = None,
+    by: IntArray | None = None,
+) -> S:
+    """The state after some arms got their verdict, with the margins that decided."""
+    if len(arms) == 0:
+        return state
+    updated = state.status.copy()
+    updated[arms] = status
+    first, blank = state.setting.model.first, np.full(len(arms), np.nan)
+    batch = DecisionBatch(
+        _WORDS[status],
+        state.number,
+        first[arms],
+        blank if gap is None else gap,
+        blank if threshold is None else threshold,
+        np.full(len(arms), -1) if by is None else np.where(by >= 0, first[by], -1),
+    )
+    return replace(state, status=freeze(updated), decisions=(*state.decisions, batch))
+
+
+def apply_outcome(state: S, arms: IntArray, outcome: Outcome) -> S:
+    """Keep the verdicts of one judgement on the given arms."""
+    for mask, status in ((outcome.rejected, REJECTED), (outcome.accepted, ACCEPTED)):
+        at = np.flatnonzero(mask)
+        by = np.where(outcome.by[at] >= 0, arms[outcome.by[at]], -1)
+        state = with_verdicts(state, arms[at], status, outcome.gap[at], outcome.threshold[at], by)
+    return state
+
+
+def _exact_values(state: RoundState, tally: Tally) -> FloatArray:
+    """Exact metrics after a delivery; a value that differs on repeat is refused."""
+    if state.exact.shape[1] == 0 or not tally.counts.any():
+        return state.exact
+    columns = state.setting.exact
+    rows = np.flatnonzero(tally.counts)
+    values = tally.means[rows][:, columns]
+    kept = state.exact[rows]
+    differs = (values != kept) & ~np.isnan(kept) | (tally.m2[rows][:, columns] > 0)
+    if differs.any():
+        row, column = (int(k) for k in np.argwhere(differs)[0])
+        raise DataError(
+            f"candidate {rows[row]}: exact metric {np.flatnonzero(columns)[column]} was"
+            f" {kept[row, column]} and is now {values[row, column]}: declare it noisy, or correct it"
+        )
+    exact = state.exact.copy()
+    exact[rows] = values
+    return freeze(exact)

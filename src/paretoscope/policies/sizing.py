@@ -1,0 +1,332 @@
+"""How many pulls a round of GEGE gets, and how to read it when they are in.
+
+Sizes come from the integer design that will really be pulled: the smallest N found whose exact
+`Spread` keeps the probability of events (a) and (b) below the round's risk at eta = eps_r / 2. With
+an unknown noise scale the widths are Student's, with the estimate of the same round; the size is
+then only planned, from the estimate of the round before, and the reading takes what came.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from paretoscope.core import confidence, schedule
+from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN, Tail, student
+from paretoscope.core.elimination import Widths
+from paretoscope.core.least_squares import ResidualSums
+from paretoscope.core.spread import Spread, Width
+from paretoscope.policies.base import Noise, RoundForecast, Setting, resolve_epsilon
+from paretoscope.policies.model import Model, Plan
+from paretoscope.policies.rounds import RoundState, arm_tally, first_state
+
+if TYPE_CHECKING:
+    from paretoscope.policies.gege import GEGEConfidence
+
+# Degrees of freedom of a first noise estimate: at nu = 10 the quantile is 1.6 times that of nu = 50.
+FIRST_SPARE = 20
+# Rounds a forecast looks ahead when nothing else ends it.
+_HORIZON = 8
+
+
+class Need(NamedTuple):
+    """Pulls per arm of a round, what they are for, and what certifies them."""
+
+    counts: IntArray
+    accuracy: float
+    risk: float
+    bound: str
+    design: str
+
+
+class Reading(NamedTuple):
+    """What a judged round says: estimates of the active arms and the widths of their differences."""
+
+    arms: IntArray
+    mu: FloatArray
+    widths: Widths
+    bound: str
+    unit: FloatArray
+    sigma_hat: FloatArray
+    accuracy: float
+    silent: bool
+    hidden: bool
+
+
+def tail_of(noise: Noise) -> Tail:
+    """The law of known scales."""
+    return GAUSSIAN if noise.kind == "gaussian" else SUBGAUSSIAN
+
+
+# ---------------------------------------------------------------- before the pulls
+
+
+def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
+    """Pulls of the next round; None when no arm can be pulled."""
+    r, A = state.number + 1, state.active
+    model, noise = state.setting.model, policy.noise_of(state.setting)
+    d = len(noise.sigma)
+    if policy.schedule != "proven":
+        return _closed_form(policy, state, r)
+    risk = schedule.proven_risk(policy.delta, r)
+    plans = model.designs(A, policy.designs, state.barred)
+    if not plans:
+        return None
+    if noise.unknowns.any():
+        if state.sigma_hat.size == 0:
+            return _pilot(policy, model, plans[0], A, risk)
+        sigma = np.where(noise.unknowns, state.sigma_hat, noise.sigma)
+        return _student_round(policy, state, plans, sigma, risk)
+    sigma_w = float(noise.sigma.max())
+    floor = _floor(policy, state)
+    arms = ("need", A.tobytes(), state.barred.tobytes())
+    aim = (state.accuracy, risk, sigma_w, d, floor, noise.kind)
+    how = (policy.designs, policy.bounds, policy.first_accuracy, policy.ratio)
+    return model.memo((*arms, *aim, *how), lambda: _known_round(policy, state, plans, floor, risk))
+
+
+def _floor(policy: GEGEConfidence, state: RoundState) -> float:
+    """The accuracy at which the last round of an epsilon study runs, in working units."""
+    epsilon = resolve_epsilon(state.setting, policy.epsilon)[state.setting.noisy]
+    return float((epsilon / state.unit).min()) if state.unit.size else 0.0
+
+
+def _known_round(
+    policy: GEGEConfidence, state: RoundState, plans: tuple[Plan, ...], floor: float, risk: float
+) -> Need:
+    """The smallest certified round at the accuracy that is due."""
+    noise, model, A = policy.noise_of(state.setting), state.setting.model, state.active
+    tail, sigma_w, d = tail_of(noise), float(noise.sigma.max()), len(noise.sigma)
+
+    def width(spread: Spread) -> Width:
+        return spread.certain_width(risk, d, tail, policy.bounds, state.setting.seed)
+
+    if math.isinf(state.accuracy):
+        accuracy = _first_accuracy(policy, state, plans, sigma_w, risk)
+    else:
+        accuracy = state.accuracy / policy.ratio
+    accuracy = max(accuracy, floor)
+    eta = accuracy / 2.0 / sigma_w
+    sized = []
+    for plan in plans:
+        spread = model.spread(A, plan.weights)
+        if spread is not None:
+            x = width(spread)
+            sized.append(((x.eta / eta) ** 2, x.bound, plan))
+    pulls, bound, plan = min(sized, key=lambda item: item[0])
+    least = max(model.least(A), int(np.count_nonzero(plan.weights)) if plan.kind != "g" else 0)
+    if bound == "sup":  # a simulated bound is not searched: min n_a / w_a >= N - m + 1 certifies it
+        N = math.ceil(pulls) + int(np.count_nonzero(plan.weights)) - 1
+    else:
+
+        def certified(N: int) -> bool:
+            spread = _integer_spread(model, plan, A, N)
+            return spread is not None and spread.failure(eta, d, tail, policy.bounds) <= risk
+
+        N = schedule.smallest_certified(certified, math.ceil(pulls), least)
+    counts = model.integers(plan, A, N)
+    assert counts is not None
+    return Need(counts, accuracy, risk, bound, plan.kind)
+
+
+def _integer_spread(model: Model, plan: Plan, A: IntArray, N: int) -> Spread | None:
+    """The spread of a plan rounded to N pulls; None if N is too few."""
+    counts = model.integers(plan, A, N)
+    return None if counts is None else model.spread(A, counts)
+
+
+def _first_accuracy(
+    policy: GEGEConfidence,
+    state: RoundState,
+    plans: tuple[Plan, ...],
+    sigma_w: float,
+    risk: float,
+) -> float:
+    """eps_1: given, or twice what N_1 = max(2h, h + 10) pulls certify, which has no units."""
+    if policy.first_accuracy != "auto":
+        return float(policy.first_accuracy)
+    model, A = state.setting.model, state.active
+    noise = policy.noise_of(state.setting)
+    h = model.least(A)
+    N, etas = max(2 * h, h + 10), []
+    for plan in plans:
+        spread = _integer_spread(model, plan, A, N)
+        if spread is not None:
+            found = spread.certain_width(risk, len(noise.sigma), tail_of(noise), policy.bounds)
+            etas.append(found.eta)
+    return 2.0 * sigma_w * min(etas)
+
+
+def _closed_form(policy: GEGEConfidence, state: RoundState, r: int) -> Need:
+    """Rounds of the schedules 'paper', 'corrected' and 'authors'."""
+    model, A, noise = state.setting.model, state.active, policy.noise_of(state.setting)
+    accuracy, risk = schedule.paper_accuracy(r), schedule.paper_risk(policy.delta, r)
+    sigma_w = float(noise.sigma.max())
+    plan = model.designs(A, ("g",), state.barred)[0]
+    N = schedule.round_pulls(
+        policy.schedule, accuracy, risk, len(A), model.least(A), len(noise.sigma), sigma_w
+    )
+    if policy.schedule == "authors":  # per-arm ceilings, as published: more than N in all
+        counts = np.ceil(N * plan.weights).astype(np.int64)
+    else:
+        integers = model.integers(plan, A, max(N, model.least(A)))
+        assert integers is not None
+        counts = integers
+    return Need(counts, accuracy, risk, policy.schedule, plan.kind)
+
+
+def _pilot(
+    policy: GEGEConfidence, model: Model, plan: Plan, A: IntArray, risk: float
+) -> Need | None:
+    """The first round when a noise scale is unknown: enough spare pulls to estimate it."""
+    h = model.least(A)
+    N = max(h + FIRST_SPARE, 2 * h)
+    if policy.scale_from == "replicates":
+        N = max(N, int(np.count_nonzero(plan.weights)) + FIRST_SPARE)
+    counts = model.integers(plan, A, N)
+    return None if counts is None else Need(counts, math.inf, risk, "Student t", plan.kind)
+
+
+def _student_round(
+    policy: GEGEConfidence,
+    state: RoundState,
+    plans: tuple[Plan, ...],
+    sigma: FloatArray,
+    risk: float,
+) -> Need | None:
+    """The round that should reach eps_r if the noise is what the last round said."""
+    model, A = state.setting.model, state.active
+    accuracy = max(state.accuracy / policy.ratio, _floor(policy, state))
+    ratio = sigma / state.unit
+    usable = [(model.spread(A, plan.weights), plan) for plan in plans]
+    plan = min(
+        (pair for pair in usable if pair[0] is not None),
+        key=lambda pair: pair[0].widest if pair[0] is not None else math.inf,
+    )[1]
+    noise = policy.noise_of(state.setting)
+    m = int(np.count_nonzero(plan.weights))
+    used = m if policy.scale_from == "replicates" else model.least(np.flatnonzero(plan.weights))
+
+    def reaches(N: int) -> bool:
+        spread = _integer_spread(model, plan, A, N)
+        if spread is None or N <= used:
+            return False
+        z = _quantiles(noise, risk, len(A), spread.rank, N - used)
+        return bool((z * ratio * spread.widest).max() <= accuracy / 2.0)
+
+    N = schedule.smallest_certified(reaches, 2 * (used + FIRST_SPARE), used + FIRST_SPARE)
+    counts = model.integers(plan, A, N)
+    return None if counts is None else Need(counts, accuracy, risk, "Student t", plan.kind)
+
+
+def _quantiles(noise: Noise, risk: float, n: int, rank: int, nu: int) -> FloatArray:
+    """The z of each objective: Student's where its scale is estimated."""
+    d = len(noise.sigma)
+    known = confidence.simultaneous_width(risk, n, d, rank, tail_of(noise))
+    if not noise.unknowns.any():
+        return np.full(d, known)
+    estimated = confidence.simultaneous_width(risk, n, d, rank, student(nu))
+    return np.where(noise.unknowns, estimated, known)
+
+
+# ---------------------------------------------------------------- after the pulls
+
+
+def read_round(policy: GEGEConfidence, state: RoundState) -> Reading | None:
+    """Estimates and widths of the round just completed; None if its pulls compare nothing."""
+    setting, A = state.setting, state.active
+    tally, noise = arm_tally(state), policy.noise_of(setting)
+    spread = setting.model.spread(A, tally.counts) if tally.counts.any() else None
+    if spread is None:
+        return None
+    mu, residual = setting.model.estimate(A, *tally)
+    if noise.unknowns.any():
+        reading = _read_student(policy, state, spread, mu, residual)
+    else:
+        reading = _read_known(policy, state, spread, mu)
+    if reading is None or setting.zeta is None:
+        return reading
+    return _with_misfit(reading, setting, tally.counts)
+
+
+def _read_known(
+    policy: GEGEConfidence, state: RoundState, spread: Spread, mu: FloatArray
+) -> Reading:
+    """Known scales: one eta for all pairs, the planned one unless pulls were given up."""
+    noise = policy.noise_of(state.setting)
+    eta, bound = state.accuracy / 2.0, state.label[0]
+    if state.forgone.any() and policy.guarantee.certified:
+        found = spread.certain_width(state.risk, len(noise.sigma), tail_of(noise), policy.bounds)
+        eta, bound = found.eta * float(noise.sigma.max()), f"{found.bound} (pulls were given up)"
+    widths = Widths(state.unit, uniform=eta)
+    return Reading(
+        state.active, mu, widths, bound, state.unit, noise.sigma, 2.0 * eta, False, False
+    )
+
+
+def _read_student(
+    policy: GEGEConfidence,
+    state: RoundState,
+    spread: Spread,
+    mu: FloatArray,
+    residual: ResidualSums,
+) -> Reading | None:
+    """Unknown scales: each pair its own width, with the noise estimate of this very round."""
+    noise = policy.noise_of(state.setting)
+    replicates = policy.scale_from == "replicates" or residual.df_lack < 1
+    squares = residual.pure_error + (0.0 if replicates else residual.lack_of_fit)
+    nu = residual.df_pure + (0 if replicates else residual.df_lack)
+    if nu < 1:
+        return None
+    sigma_hat = confidence.resolution_floor(np.sqrt(squares / nu), noise.resolution)
+    constant = residual.pure_error <= 0.0 if residual.df_pure > 0 else sigma_hat <= 0.0
+    silent = bool((noise.unknowns & constant & (noise.resolution == 0.0)).any())
+    sigma = np.where(noise.unknowns, sigma_hat, noise.sigma)
+    z = _quantiles(noise, state.risk, spread.n, spread.rank, nu)
+    unit = state.unit if state.unit.size else sigma / max(float(sigma.max()), 1e-300)
+    if policy.rule == "paper":
+        widths = Widths(z * sigma, uniform=spread.widest)
+    else:
+        widths = Widths(z * sigma, pair=spread.pair)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = 2.0 * float((z * sigma / unit).max()) * spread.widest
+    bound = f"Student t ({nu} degrees of freedom)"
+    return Reading(state.active, mu, widths, bound, unit, sigma_hat, accuracy, silent, False)
+
+
+def _with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading:
+    """Widths grown by what a model wrong by zeta can add; hidden when that is most of them."""
+    assert setting.zeta is not None
+    zeta = setting.zeta[setting.noisy]
+    beta = setting.model.misfit_factors(reading.arms, counts)
+    old = reading.widths
+    widths = Widths(old.scale, old.uniform, old.pair, zeta, beta)
+    eta = reading.accuracy / 2.0 * reading.unit
+    hidden = bool((zeta > 0).any() and (eta <= zeta * beta.max() / 2.0).all())
+    return reading._replace(
+        widths=widths, bound=f"{reading.bound}, widened by the misfit", hidden=hidden
+    )
+
+
+def forecast(policy: GEGEConfidence, setting: Setting) -> tuple[RoundForecast, ...]:
+    """Pulls of the rounds to come if no arm left (an upper end), and none (it may have stopped)."""
+    state = policy.init(setting)
+    if state.stop is not None:
+        return ()
+    asked = int(state.want.sum())
+    rounds = [RoundForecast(1, asked, asked, state.accuracy)]
+    if not state.unit.size or math.isinf(state.accuracy) or not setting.noisy.any():
+        return tuple(rounds)
+    floor, start = _floor(policy, state), first_state(setting)
+    last = min(policy.max_rounds or _HORIZON, _HORIZON)
+    accuracy, r = state.accuracy, 1
+    while r < last and not (floor > 0 and accuracy <= floor):
+        ahead = RoundState(**{**vars(start), "number": r, "accuracy": accuracy, "unit": state.unit})
+        need = size_round(policy, ahead)
+        assert need is not None
+        r, accuracy = r + 1, need.accuracy
+        rounds.append(RoundForecast(r, 0, int(need.counts.sum()), accuracy))
+    return tuple(rounds)

@@ -1,0 +1,81 @@
+"""The certificate of a result, in words: what is guaranteed, by what, and what must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paretoscope.core.arrays import FloatArray
+from paretoscope.policies.base import Certificate, Guarantee, Noise, Setting, StopReason
+from paretoscope.policies.rounds import ACTIVE, INFEASIBLE, RoundState
+
+_REMEDY = {
+    StopReason.SILENT: (
+        "a metric of unknown noise repeated itself exactly: declare it exact, or give its resolution"
+    ),
+}
+
+
+def certificate(
+    state: RoundState,
+    *,
+    guarantee: Guarantee,
+    delta: float,
+    epsilon: FloatArray,
+    noise: Noise,
+    bound: str,
+    linear: bool,
+) -> Certificate:
+    """The certificate of a policy in rounds at its present state."""
+    undecided = int((state.status[state.setting.model.inverse] == ACTIVE).sum())
+    certified = guarantee.certified and undecided == 0
+    if not guarantee.certified:
+        reason = guarantee.reason
+    elif undecided:
+        why = "measuring goes on" if state.stop is None else state.stop.value
+        reason = f"{undecided} candidates are undecided: {_REMEDY.get(state.stop, why)}"  # type: ignore[arg-type]
+    else:
+        reason = state.stop.value if state.stop is not None else guarantee.reason
+    return Certificate(
+        certified=certified,
+        reason=reason,
+        delta=delta,
+        epsilon=epsilon,
+        bound=bound,
+        assumptions=assumptions(state, noise, linear=linear),
+        pulls=state.spent,
+        achieved_epsilon=np.asarray(state.achieved),
+    )
+
+
+def assumptions(state: RoundState, noise: Noise, *, linear: bool) -> tuple[str, ...]:
+    """What must hold for the guarantee, one sentence each."""
+    setting = state.setting
+    told = []
+    if setting.noisy.any():
+        told += ["measurements are independent", _noise_sentence(noise)]
+    if linear:
+        told.append(_linear_sentence(setting))
+    if setting.exact.any():
+        told.append("exact metrics repeat exactly")
+    if "log" in setting.scale:
+        told.append("a metric on the log scale is judged by its geometric mean")
+    if (state.status == INFEASIBLE).any():
+        told.append("the guarantee is among the candidates that ran")
+    return tuple(told)
+
+
+def _noise_sentence(noise: Noise) -> str:
+    """What is assumed about the noise."""
+    law = "Gaussian" if noise.kind == "gaussian" else "sub-Gaussian"
+    if noise.unknowns.all():
+        return f"noise is {law} with one scale per metric, estimated from the data"
+    scales = ", ".join("estimated" if np.isnan(s) else f"{s:g}" for s in noise.sigma)
+    return f"noise is {law} of scale {scales}"
+
+
+def _linear_sentence(setting: Setting) -> str:
+    """What is assumed about the means."""
+    if setting.zeta is None:
+        return "means are linear in the features"
+    misfit = ", ".join(f"{z:g}" for z in setting.zeta)
+    return f"means are linear in the features up to {misfit}"
