@@ -211,3 +211,54 @@ def xy_by_enumeration(X: np.ndarray, U: np.ndarray, steps: int) -> float:
     """Smallest largest variance over all weights k / steps on three rows."""
     grid = [(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]
     return min(variance_of_targets(X, np.array(k) / steps, U) for k in grid)
+
+
+# ---------------------------------------------------------------- elimination
+
+
+def certainly_undominated(mu, eta, exact, i, j):
+    """Whether j certainly does not dominate i; eta(i, j, c) bounds the error of a difference."""
+    d, better = len(mu[i]), [x > y for x, y in zip(exact[i], exact[j], strict=True)]
+    above = [mu[i][c] > mu[j][c] and mu[i][c] - mu[j][c] >= eta(i, j, c) for c in range(d)]
+    known = all(eta(i, j, c) == 0 and mu[i][c] == mu[j][c] for c in range(d))
+    return any(better) or any(above) or (known and list(exact[i]) == list(exact[j]))
+
+
+def certainly_dominated(mu, eta, exact, i, j):
+    """Whether j certainly dominates i."""
+    d = len(mu[i])
+    reaches = all(mu[j][c] - mu[i][c] >= eta(i, j, c) for c in range(d))
+    no_worse = all(y >= x for x, y in zip(exact[i], exact[j], strict=True))
+    strictly = any(y > x for x, y in zip([*mu[i], *exact[i]], [*mu[j], *exact[j]], strict=True))
+    return reaches and no_worse and strictly
+
+
+def refined(mu, eta, exact):
+    """Rejected and accepted arms by the refined rule."""
+    n = len(mu)
+    out = [any(certainly_dominated(mu, eta, exact, i, j) for j in range(n)) for i in range(n)]
+    rest = [i for i in range(n) if not out[i]]
+    first = [
+        i for i in rest if all(certainly_undominated(mu, eta, exact, i, j) for j in rest if j != i)
+    ]
+    others = [o for o in rest if o not in first]
+    accepted = [
+        i in first and all(certainly_undominated(mu, eta, exact, o, i) for o in others)
+        for i in range(n)
+    ]
+    return out, accepted
+
+
+def achieved_epsilon(mu, eta, exact, unit):
+    """The largest over pairs of the smallest t with mu_j <= mu_i + t unit somewhere, at the widths."""
+    worst = 0.0
+    for i in range(len(mu)):
+        for j in range(len(mu)):
+            if i == j or any(y < x for x, y in zip(exact[i], exact[j], strict=True)):
+                continue
+            needs = []
+            for c, u in enumerate(unit):
+                upper = mu[j][c] - mu[i][c] + eta(i, j, c)
+                needs.append(0.0 if upper <= 0 else upper / u if u > 0 else np.inf)
+            worst = max(worst, min(needs))
+    return worst

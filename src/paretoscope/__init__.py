@@ -1,5 +1,78 @@
-"""Find the Pareto set among candidates with noisy metrics, from few measurements, with a guarantee that holds."""
+"""Find the Pareto set among candidates with noisy metrics, with a guarantee that holds.
+
+The door is lazy: importing this package imports nothing else; each name loads its room when it is
+first used.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paretoscope import core, errors, policies, sim, testing
+    from paretoscope.errors import (
+        DataError,
+        LedgerError,
+        NumericalError,
+        ParetoscopeError,
+        UsageError,
+    )
+    from paretoscope.policies.fixed import FixedDesign, OneShot
+    from paretoscope.policies.gege import GEGE
+    from paretoscope.policies.uniform import Uniform
+
 __version__ = "0.1.0.dev0"
+
+_ROOMS = {
+    "core": "paretoscope.core",
+    "errors": "paretoscope.errors",
+    "policies": "paretoscope.policies",
+    "sim": "paretoscope.sim",
+    "testing": "paretoscope.testing",
+}
+_NAMES = {
+    "DataError": "paretoscope.errors",
+    "LedgerError": "paretoscope.errors",
+    "NumericalError": "paretoscope.errors",
+    "ParetoscopeError": "paretoscope.errors",
+    "UsageError": "paretoscope.errors",
+    "FixedDesign": "paretoscope.policies.fixed",
+    "GEGE": "paretoscope.policies.gege",
+    "OneShot": "paretoscope.policies.fixed",
+    "Uniform": "paretoscope.policies.uniform",
+}
+
+__all__ = [
+    "GEGE",
+    "DataError",
+    "FixedDesign",
+    "LedgerError",
+    "NumericalError",
+    "OneShot",
+    "ParetoscopeError",
+    "Uniform",
+    "UsageError",
+    "core",
+    "errors",
+    "policies",
+    "sim",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  (whatever the name stands for)
+    """Load a public name when it is first used."""
+    if name in _ROOMS:
+        value = import_module(_ROOMS[name])
+    elif name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+    else:
+        raise AttributeError(f"paretoscope has no {name!r}: see paretoscope.__all__")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -379,6 +379,7 @@ def test_inner_solver_reaches_its_tolerance_on_all_rows() -> None:
     rows, w = optimal_weights(Y, np.ones(50), 1e-8)
     dense = np.zeros(50)
     dense[rows] = w
+    assert w.sum() == pytest.approx(1.0, abs=1e-12)
     assert naive.leverages(Y, dense).max() <= 4.0 * (1.0 + 1e-8)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paretoscope.core import theory
+from paretoscope.core.schedule import round_pulls
 from paretoscope.errors import UsageError
 
 
@@ -58,3 +59,22 @@ def test_the_closed_form_bounds_the_sum_over_rounds_and_the_printed_one_does_not
 def test_one_arm_needs_nothing():
     assert theory.confidence_round_count(np.array([math.inf])) == 0
     assert theory.confidence_pulls_by_round(np.array([math.inf]), 1, 2, 0.1) == 0
+
+
+def test_rounds_and_pulls_of_an_instance_by_hand():
+    # unsorted gaps; the second smallest, 0.2, is settled in round ceil(log2 5) = 3
+    gaps = np.array([0.9, 0.2, 0.1, 0.5])
+    assert theory.confidence_round_count(gaps) == 3
+    # accuracies 1/4, 1/8, 1/16: all 4 arms, then those below 1/2, then those below 1/4
+    plan = [(0.25, 4), (0.125, 2), (0.0625, 2)]
+    want = sum(
+        round_pulls("corrected", eps_r, 0.6 / (math.pi * r) ** 2, n, min(3, n), 2, 1.0)
+        for r, (eps_r, n) in enumerate(plan, start=1)
+    )
+    assert theory.confidence_pulls_by_round(gaps, 3, 2, 0.1) == want
+    terms = [
+        math.log(2 * 4 * 2 * math.pi**2 * halvings**2 / 0.6) / gap**2
+        for gap, halvings in [(0.1, 4), (0.2, 3), (0.5, 1)]
+    ]
+    closed = theory.confidence_pulls_closed_form(gaps, 3, 4, 2, 0.1, sigma=0.5)
+    assert closed == pytest.approx(3 + 14336 * 0.25 * sum(terms))

@@ -1,1 +1,31 @@
 """Arrays in, arrays out: the mathematics, without memory."""
+
+from __future__ import annotations
+
+from paretoscope.core import (
+    anytime,
+    confidence,
+    design,
+    dominance,
+    elimination,
+    gaps,
+    least_squares,
+    rounding,
+    schedule,
+    spread,
+    theory,
+)
+
+__all__ = [
+    "anytime",
+    "confidence",
+    "design",
+    "dominance",
+    "elimination",
+    "gaps",
+    "least_squares",
+    "rounding",
+    "schedule",
+    "spread",
+    "theory",
+]

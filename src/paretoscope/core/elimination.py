@@ -16,6 +16,9 @@ the 'refined' rule; the 'paper' rule (Kone, Kaufmann, Richert, AISTATS 2025, alg
 from the empirical gap at 2 eta instead, about one round later when the optimal arms are the hard
 ones. Both are right on the same events.
 
+Where every arm stays measured to the end (a design fixed beforehand), i* can never be missing, and
+all of P1 is accepted at once: `all_stay`.
+
 Exact metrics (no noise) stay outside: a rejection needs D_ij >= 0 in each of them, and being
 strictly better in one of them is as good as a certified objective.
 """
@@ -129,17 +132,35 @@ def _blocks(mu: FloatArray, widths: Widths) -> Iterator[_Pairs]:
 def _pairs(scaled: FloatArray, rows: IntArray, widths: Widths) -> _Pairs:
     """The extremes over objectives for some rows."""
     low = high = scaled[:, 0] - scaled[rows, 0][:, None]
-    reject, spare = low - widths.misfit_of(rows, 0), -low - widths.misfit_of(rows, 0)
+    extra = widths.misfit_of(rows, 0)
+    reject, spare = low - extra, _above(low, extra)
     for c in range(1, scaled.shape[1]):
         D = scaled[:, c] - scaled[rows, c][:, None]
         extra = widths.misfit_of(rows, c)
         low, high = np.minimum(low, D), np.maximum(high, D)
-        reject, spare = np.minimum(reject, D - extra), np.maximum(spare, -D - extra)
+        reject, spare = np.minimum(reject, D - extra), np.maximum(spare, _above(D, extra))
     w = widths.rows(rows)
     return _Pairs(rows, low, high, reject - w, spare - w, w)
 
 
-def refined(mu: FloatArray, widths: Widths, exact: FloatArray | None = None) -> Outcome:
+def _above(D: FloatArray, extra: FloatArray | float) -> FloatArray:
+    """By how much i is above j in one objective beyond a misfit; to be equal is not to be above.
+
+    Without a misfit all widths of a pair are zero or none is, and `_spare` sees to equal arms.
+    """
+    above = -D - extra
+    if isinstance(extra, np.ndarray):
+        above[D == 0.0] = -np.inf
+    return above
+
+
+def refined(
+    mu: FloatArray,
+    widths: Widths,
+    exact: FloatArray | None = None,
+    *,
+    all_stay: bool = False,
+) -> Outcome:
     """Verdicts by the refined rule (see the head of this file).
 
     Parameters
@@ -148,6 +169,8 @@ def refined(mu: FloatArray, widths: Widths, exact: FloatArray | None = None) -> 
         Estimates in the noisy objectives, all maximised.
     exact : (n, e) array, optional
         Values of the metrics without noise, all maximised.
+    all_stay : bool
+        Whether accepted arms are compared with the others at every later judgement too.
     """
     n = len(mu)
     if mu.shape[1] == 0:
@@ -159,7 +182,8 @@ def refined(mu: FloatArray, widths: Widths, exact: FloatArray | None = None) -> 
     rejected = by >= 0
     rest = np.flatnonzero(~rejected)
     accepted = np.zeros(n, dtype=bool)
-    accepted[rest], margin = _accept(mu[rest], widths.restricted(rest), _take(exact, rest))
+    some = None if exact is None else exact[rest]
+    accepted[rest], margin = _accept(mu[rest], widths.restricted(rest), some, all_stay=all_stay)
     gap[rest], threshold[rest] = margin, 0.0
     return Outcome(rejected, accepted, by, gap, threshold)
 
@@ -196,7 +220,7 @@ def _note_rejections(
 
 
 def _accept(
-    mu: FloatArray, widths: Widths, exact: FloatArray | None
+    mu: FloatArray, widths: Widths, exact: FloatArray | None, *, all_stay: bool
 ) -> tuple[BoolArray, FloatArray]:
     """Accepted among the arms not rejected, and the margin of each (>= 0 where accepted)."""
     n = len(mu)
@@ -205,7 +229,7 @@ def _accept(
         margin[block.rows] = _spare(block, exact).min(axis=1)
     first = margin >= 0.0
     others = np.flatnonzero(~first)
-    if len(others):
+    if len(others) and not all_stay:
         scaled = mu / widths.scale
         step = max(1, _BLOCK // n)
         for start in range(0, len(others), step):
@@ -217,21 +241,16 @@ def _accept(
 def _spare(block: _Pairs, exact: FloatArray | None) -> FloatArray:
     """By how much each row is certainly not dominated by each arm; infinite where exact says so."""
     spare = np.where((block.spare >= 0.0) & (block.low >= 0.0), -np.inf, block.spare)
+    # two arms the model knows to be equal (every width is 0) do not dominate each other
+    equal = (block.low == 0.0) & (block.high == 0.0) & (block.reject == 0.0)
     if exact is None:
-        # two arms the model knows to be equal do not dominate each other
-        spare[(block.low == 0.0) & (block.high == 0.0) & (block.spare == 0.0)] = 0.0
+        spare[equal] = 0.0
     else:
         D = exact[None, :, :] - exact[block.rows][:, None, :]
-        known = (block.low == 0.0) & (block.high == 0.0) & (block.spare == 0.0)
-        spare[known & (D == 0).all(axis=2)] = 0.0
+        spare[equal & (D == 0).all(axis=2)] = 0.0
         spare[(D < 0).any(axis=2)] = np.inf
     spare[np.arange(len(block.rows)), block.rows] = np.inf
     return spare
-
-
-def _take(exact: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    """The rows of the exact metrics, if there are any."""
-    return None if exact is None else exact[rows]
 
 
 def paper(mu: FloatArray, scale: FloatArray, eta: float) -> Outcome:

@@ -292,3 +292,35 @@ def _range_minima(size: int, begin: IntArray, end: IntArray, values: FloatArray)
             half, above = width >> 1, best.copy()
             np.minimum(best[half:], above[:-half], out=best[half:])
     return best
+
+
+def gaps_beside_exact(mu: FloatArray, exact: FloatArray) -> PsiGaps:
+    """The gaps when some metrics have no noise.
+
+    m(i, j) is the least noisy margin, and -inf where i is strictly better than j in an exact metric:
+    then no change of the noisy means lets j dominate i.
+
+    Parameters
+    ----------
+    mu : (n, d) array
+        Noisy metrics. With none of them, arms are separated by the exact metrics alone.
+    exact : (n, e) array
+    """
+    n = len(mu)
+    m = np.full((n, n), np.inf)
+    for values in mu.T:
+        m = np.minimum(m, values[None, :] - values[:, None])
+    better = np.zeros((n, n), dtype=bool)
+    alike = np.ones((n, n), dtype=bool)
+    for values in exact.T:
+        better |= values[:, None] > values[None, :]
+        alike &= values[:, None] == values[None, :]
+    m[better] = -np.inf
+    m[np.isinf(m) & (m > 0) & alike] = 0.0  # no noisy metric, and equal in every exact one
+    np.fill_diagonal(m, -np.inf)
+    star: FloatArray = m.max(axis=1)
+    strict: BoolArray = star <= 0.0
+    reach = np.maximum(-m.T, 0.0) + np.maximum(star, 0.0)[None, :]
+    np.fill_diagonal(reach, np.inf)
+    inside = np.minimum((-m).min(axis=1), reach.min(axis=1))
+    return PsiGaps(np.where(strict, inside, star), star, strict)

@@ -17,6 +17,7 @@ import numpy as np
 from paretoscope.core import confidence
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import GAUSSIAN, Tail
+from paretoscope.errors import UsageError
 
 Bound = Literal["pairs", "arms", "scheffe", "sup"]
 BOUNDS: tuple[Bound, ...] = ("pairs", "arms", "scheffe")
@@ -24,6 +25,8 @@ BOUNDS: tuple[Bound, ...] = ("pairs", "arms", "scheffe")
 PAIRS_EXACT = 160
 # Up to here the widest pair is looked for; beyond, it is bounded by twice the largest radius.
 DIAMETER_EXACT = 1_000
+# Relative accuracy of a width.
+_TOLERANCE = 1e-6
 # Draws of a Gaussian supremum.
 _DRAWS = 20_000
 
@@ -138,6 +141,11 @@ class Spread:
             rng = np.random.default_rng([seed, self.n])
             eta, _ = confidence.supremum_width(self.W, risk, d, _DRAWS, rng)
             found.append(Width(eta, "sup"))
+        if not found:
+            raise UsageError(
+                f"bounds {bounds} do not cover {tail.name} here: the supremum is for linear models"
+                f" and known Gaussian noise, {BOUNDS} are for all"
+            )
         return min(found)
 
 
@@ -151,33 +159,41 @@ class Width(NamedTuple):
 def _solve(failure: Callable[[float], float], start: float, risk: float) -> float:
     """Smallest eta with failure(eta) <= risk, to a relative 1e-6, never on the unsafe side.
 
-    ln failure is nearly linear in eta^2, so false position on that scale needs few steps.
+    ln failure is nearly linear in eta^2: false position on that scale needs few steps, and halving
+    the weight of an end that stays (the Illinois rule, Dowell and Jarratt 1971) keeps it from sticking.
     """
     high = start
-    while failure(high) > risk:  # the start came from one of several bounds
+    while (f := failure(high)) > risk:  # the start came from one of several bounds
         high *= 1.05
-    low, f_low = 0.5 * high, 0.0
-    while (f_low := failure(low)) <= risk:
-        high, low = low, 0.5 * low
-    f_high = failure(high)
-    for _ in range(40):
-        if high - low <= 1e-6 * high:
-            break
-        share = _position(f_low, f_high, risk)
-        x = float(np.sqrt(low * low + share * (high * high - low * low)))
+    below = _logs_apart(risk, f)
+    low = 0.5 * high
+    while (f := failure(low)) <= risk:
+        high, below, low = low, _logs_apart(risk, f), 0.5 * low
+    above, last = _logs_apart(f, risk), 0
+    while high - low > _TOLERANCE * high:
+        x = _between(low, high, above, below)
         f = failure(x)
-        if f <= risk:
-            high, f_high = x, f
+        side = 1 if f <= risk else -1
+        if side > 0:
+            high, below, above = x, _logs_apart(risk, f), above * (0.5 if last == side else 1.0)
         else:
-            low, f_low = x, f
+            low, above, below = x, _logs_apart(f, risk), below * (0.5 if last == side else 1.0)
+        last = side
     return high
 
 
-def _position(f_low: float, f_high: float, risk: float) -> float:
-    """Where between low^2 and high^2 the line through the two log failures meets the risk."""
-    if f_high <= 0.0:
-        return 0.5
-    drop = np.log(f_low / f_high)
-    share = np.log(f_low / risk) / drop if drop > 0 else 0.5
-    # a little beyond on both sides, so that the bracket closes from both ends
-    return float(np.clip(share * (1.0 + 1e-4), 0.02, 0.98 + 0.02 * (1 - 1e-6)))
+def _logs_apart(more: float, less: float) -> float:
+    """ln(more / less), infinite where the smaller has underflowed."""
+    return float(np.log(more / less)) if less > 0.0 else np.inf
+
+
+def _between(low: float, high: float, above: float, below: float) -> float:
+    """Where between low^2 and high^2 the line through the log failures meets the risk.
+
+    Not closer to an end than 0.4 tolerances: when an end is as good as the root, the next step
+    crosses it and the bracket closes.
+    """
+    share = above / (above + below) if np.isfinite(below) else 0.5
+    x = float(np.sqrt(low * low + share * (high * high - low * low)))
+    step = 0.4 * _TOLERANCE * high
+    return min(max(x, low + step), high - step)

@@ -54,7 +54,8 @@ class Pool:
         self, M: FloatArray, g: FloatArray, work: IntArray, above: float, cosine: float
     ) -> IntArray:
         """Rows of X to add to `work`: the largest g above `above`, spread out in angles of x M."""
-        limit = 2 * M.shape[0] + 20
+        # Where a pass is dear a larger inner problem is cheaper than another pass.
+        limit = (2 if g.size <= MANY else 4) * M.shape[0] + 20
         local = _block_best(g, 8 * limit) if g.size > MANY else _top(g, 4 * limit)
         local = local[g[local] > above]
         index = local if self.alive is None else self.alive[local]

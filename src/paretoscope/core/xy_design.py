@@ -161,7 +161,7 @@ def _solve(X: FloatArray, white: Whitening, targets: Targets, tol: float) -> Des
     longest, U = targets.worst(np.eye(h), 0.0, 4 * limit)
     todo = first_rows(X, T)
     start = np.full(todo.size, 1.0 / todo.size)
-    if longest <= h * EPS:
+    if longest <= (10.0 * EPS) ** 2 * X.shape[0]:
         # Equal arms: every design tells them apart as well as any other.
         return dense_design(X.shape[0], todo, start, h, 0.0, 0.0)
     U = U[spread(U, leverages(U, np.eye(h)), limit, SAME)]
@@ -211,7 +211,7 @@ def _certified(
     if value > bound * (1.0 + tol):
         # A crumb was needed after all: some target is learned from it alone.
         large = w > 0.0
-        value = _value(X[work] @ white.T, w, targets)
+        value = _value(X[work] @ white.T, w / w.sum(), targets)
     if not value <= bound * (1.0 + max(tol, ACCEPTABLE)):
         raise NumericalError(
             f"the XY design only reached {value / bound:.6g} times its lower bound: raise tol"
@@ -222,7 +222,8 @@ def _certified(
 
 def _value(Y: FloatArray, w: FloatArray, targets: Targets) -> float:
     """Largest u' V(w)^+ u by SVD of the weighted rows; inf if a target is outside their span."""
-    s, Vt = np.linalg.svd(Y * np.sqrt(w)[:, None])[1:]
+    R = np.linalg.qr(Y * np.sqrt(w)[:, None], mode="r")
+    s, Vt = np.linalg.svd(R)[1:]
     rank = int((s > FLAT * s[0]).sum())
     if rank < Y.shape[1] and targets.extent(Vt[rank:].T) > OUTSIDE:
         return float("inf")

@@ -81,6 +81,7 @@ def saddle(Y: FloatArray, U: FloatArray, start: FloatArray, tol: float) -> Saddl
             break
         H = 2.0 * (A @ A.T) * ((G.T * point.lam) @ G)
         point = _advance(point, H, J, q)
+    total = float(point.w.sum())
     return Saddle(point.w / total, point.lam / point.lam.sum(), C * np.sqrt(total))
 
 

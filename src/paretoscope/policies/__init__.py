@@ -1,1 +1,36 @@
 """One algorithm per file; pure state machines: state in, state out."""
+
+from __future__ import annotations
+
+from paretoscope.policies.base import (
+    Certificate,
+    Decision,
+    Guarantee,
+    Policy,
+    StopReason,
+    Tally,
+    Verdict,
+)
+from paretoscope.policies.codec import from_plain, to_plain
+from paretoscope.policies.fixed import FixedDesign, OneShot
+from paretoscope.policies.gege import GEGE
+from paretoscope.policies.setting import Noise, Setting
+from paretoscope.policies.uniform import Uniform
+
+__all__ = [
+    "GEGE",
+    "Certificate",
+    "Decision",
+    "FixedDesign",
+    "Guarantee",
+    "Noise",
+    "OneShot",
+    "Policy",
+    "Setting",
+    "StopReason",
+    "Tally",
+    "Uniform",
+    "Verdict",
+    "from_plain",
+    "to_plain",
+]

@@ -16,7 +16,8 @@ import numpy as np
 
 from paretoscope.core.arrays import freeze
 from paretoscope.errors import DataError
-from paretoscope.policies.base import DecisionBatch, Setting, StopReason, Tally
+from paretoscope.policies.base import DecisionBatch, StopReason, Tally
+from paretoscope.policies.setting import Setting
 
 C = TypeVar("C", bound=type)
 _KNOWN: dict[str, type] = {
@@ -37,7 +38,7 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Setting):
-        return {"!": "Setting"}
+        return {"!": "Setting", "free": value.free}
     if isinstance(value, float):
         return value if math.isfinite(value) else {"!": "float", "is": repr(value)}
     if isinstance(value, np.generic):
@@ -63,7 +64,7 @@ def from_plain(plain: Any, setting: Setting) -> Any:
         return plain
     name = plain["!"]
     if name == "Setting":
-        return setting
+        return setting.unstructured if plain["free"] else setting
     if name == "float":
         return float(plain["is"])
     if name == "array":

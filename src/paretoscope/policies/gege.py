@@ -20,62 +20,56 @@ rounds at once. Each round uses fresh pulls, so that its design, chosen from the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
-
-from paretoscope.core.arrays import FloatArray, freeze
-from paretoscope.core.elimination import Widths, achieved_epsilon, paper, refined
+from paretoscope.core.arrays import freeze
+from paretoscope.core.elimination import paper, refined
 from paretoscope.core.schedule import Schedule
 from paretoscope.core.spread import BOUNDS, Bound
 from paretoscope.errors import UsageError
 from paretoscope.policies import sizing
-from paretoscope.policies.base import (
-    Certificate,
-    Guarantee,
-    Noise,
-    NoiseKind,
-    RoundForecast,
-    Setting,
-    StopReason,
-    resolve_epsilon,
-)
+from paretoscope.policies.base import Guarantee, RoundForecast, StopReason
+from paretoscope.policies.certified import CertifiedRounds, check_risk
+from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.model import DesignKind
-from paretoscope.policies.rounds import (
-    ACCEPTED,
-    NEAR,
-    RoundPolicy,
-    RoundRecord,
-    RoundState,
-    apply_outcome,
-    arm_exact,
-    first_state,
-    want_round,
-    with_verdicts,
+from paretoscope.policies.reading import (
+    Reading,
+    ScaleFrom,
+    estimate_noise,
+    noisy_part,
+    quantiles,
+    read_pairs,
+    read_uniform,
+    tail_of,
+    with_misfit,
 )
-from paretoscope.policies.wording import certificate
+from paretoscope.policies.rounds import RoundState, arm_exact, first_state, want_round
+from paretoscope.policies.setting import Setting
 
-# Ties never separate: a study that has no epsilon ends here.
-_MOST_SAMPLES = 10**9
+# Ties never separate: a study without epsilon ends here.
+MOST_SAMPLES = 10**9
 
 
-@dataclass(frozen=True)
-class GEGEConfidence(RoundPolicy[RoundState]):
+@dataclass(frozen=True, kw_only=True)
+class GEGEConfidence(CertifiedRounds):
     """GEGE for fixed confidence; see `GEGE` for the parameters."""
 
-    delta: float
-    epsilon: float = 0.0
     schedule: Schedule = "proven"
     rule: Literal["refined", "paper"] = "refined"
-    noise: NoiseKind | None = None
-    sigma: float | Literal["unknown"] | None = None
     ratio: float = 2.0
     first_accuracy: float | Literal["auto"] = "auto"
     designs: tuple[DesignKind, ...] = ("g", "xy", "xy-all")
     bounds: tuple[Bound, ...] = BOUNDS
-    scale_from: Literal["residuals", "replicates"] = "residuals"
+    scale_from: ScaleFrom = "residuals"
     max_rounds: int | None = None
-    max_samples: int = _MOST_SAMPLES
+    max_samples: int = MOST_SAMPLES
+
+    def __post_init__(self) -> None:
+        check_risk(self.delta, self.epsilon)
+        if not self.ratio > 1.0:
+            raise UsageError(
+                f"ratio = {self.ratio}: the accuracy must improve, so give more than 1"
+            )
 
     @property
     def guarantee(self) -> Guarantee:
@@ -88,136 +82,128 @@ class GEGEConfidence(RoundPolicy[RoundState]):
         }
         return Guarantee(self.schedule in {"proven", "corrected"}, why[self.schedule])
 
-    def noise_of(self, setting: Setting) -> Noise:
-        """The noise of the noisy metrics, as the policy was told or the setting says."""
-        noise = setting.noise.only(setting.noisy)
-        if self.sigma is not None:
-            value = np.nan if self.sigma == "unknown" else float(self.sigma)
-            noise = Noise(np.full_like(noise.sigma, value), noise.kind, noise.resolution)
-        return noise if self.noise is None else replace(noise, kind=self.noise)
-
-    # ------------------------------------------------------------ rounds
-
     def _start(self, setting: Setting) -> RoundState:
         noise = self.noise_of(setting)
         if self.schedule != "proven" and noise.unknowns.any():
             raise UsageError(f"schedule {self.schedule!r} needs a known sigma: 'proven' does not")
         if setting.zeta is not None and (self.schedule != "proven" or self.rule != "refined"):
             raise UsageError("a misfit zeta needs schedule 'proven' and rule 'refined'")
-        resolve_epsilon(setting, self.epsilon)
+        self.epsilon_of(setting)
         state = first_state(setting)
-        if not noise.unknowns.any():
-            state = replace(state, unit=freeze(noise.sigma / noise.sigma.max(initial=1e-300)))
+        if not noise.unknowns.any() and noise.sigma.size:
+            state = replace(state, unit=freeze(noise.sigma / noise.sigma.max()))
         return state
 
     def _open(self, state: RoundState) -> RoundState:
+        if not state.setting.noisy.any():
+            return self._measure_exact(state)
         if self.max_rounds is not None and state.number >= self.max_rounds:
             return replace(state, stop=StopReason.ROUNDS)
-        setting = state.setting
-        if not setting.noisy.any():
-            return self._measure_exact(state)
         need = sizing.size_round(self, state)
         if need is None:
             return replace(state, stop=StopReason.NOTHING)
         if state.spent + int(need.counts.sum()) > self.max_samples:
             return replace(state, stop=StopReason.SAMPLES)
-        return want_round(
-            state,
-            need.counts,
-            accuracy=need.accuracy,
-            risk=need.risk,
-            label=(need.bound, need.design),
-        )
-
-    def _measure_exact(self, state: RoundState) -> RoundState:
-        """No noise anywhere: measure what is not known, once."""
-        none = np.zeros(len(state.status), dtype=np.int64)
-        state = want_round(state, none, accuracy=0.0, risk=0.0, label=("exact", "once each"))
-        return state if state.want.any() else self._advance(state)
+        label = (need.bound, need.design)
+        return want_round(state, need.counts, accuracy=need.accuracy, risk=need.risk, label=label)
 
     def _judge(self, state: RoundState) -> RoundState:
-        A = state.active
-        exact = arm_exact(state, A)
         if not state.setting.noisy.any():
-            outcome = refined(np.zeros((len(A), 0)), Widths(np.zeros(0)), exact)
-            state = apply_outcome(state, A, outcome)
-            return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
-        seen = sizing.read_round(self, state)
+            return self._judge_exact(state)
+        seen = self._read(state)
         if seen is None:  # what was given up left too little to compare the arms with
-            return self._open(replace(state, history=(*state.history, self._record(state, "none"))))
+            return self._open(self._noted(state, "none"))
         if seen.silent:
             return replace(state, stop=StopReason.SILENT)
         state = replace(state, unit=seen.unit, sigma_hat=seen.sigma_hat, accuracy=seen.accuracy)
-        state = replace(state, history=(*state.history, self._record(state, seen.bound)))
+        state = self._noted(state, seen.bound)
         if self.rule == "paper":
             outcome = paper(seen.mu, seen.widths.scale, float(seen.widths.uniform or 0.0))
         else:
-            outcome = refined(seen.mu, seen.widths, exact)
-        state = apply_outcome(state, A, outcome)
-        return self._conclude(state, seen, outcome.rejected, outcome.accepted)
+            outcome = refined(seen.mu, seen.widths, arm_exact(state, seen.arms))
+        state = self._settle(state, seen, outcome)
+        return state if state.stop is not None else self._open(state)
 
-    def _conclude(
-        self,
-        state: RoundState,
-        seen: sizing.Reading,
-        rejected: np.ndarray,
-        accepted: np.ndarray,
-    ) -> RoundState:
-        """Stop when all is decided, near enough, or out of reach; else the next round."""
-        epsilon = resolve_epsilon(state.setting, self.epsilon)
-        kept = np.flatnonzero(~rejected)
-        left = np.flatnonzero(~(rejected | accepted))
-        exact = arm_exact(state, seen.arms)
-        unit = epsilon[state.setting.noisy] if epsilon.any() else state.unit
-        t = 0.0
-        if len(left) > 1:
-            some = None if exact is None else exact[kept]
-            t = achieved_epsilon(seen.mu[kept], seen.widths.restricted(kept), unit, some)
-        state = replace(state, achieved=freeze(self._in_units(state, t, epsilon)))
-        if len(left) <= 1:
-            state = with_verdicts(state, seen.arms[left], ACCEPTED)
-            return replace(state, stop=StopReason.DECIDED)
-        if epsilon.any() and t <= 1.0:
-            state = with_verdicts(state, seen.arms[left], NEAR)
-            return replace(state, stop=StopReason.EPSILON)
-        if seen.hidden:
-            return replace(state, stop=StopReason.MISFIT)
-        return self._open(state)
-
-    def _in_units(self, state: RoundState, t: float, epsilon: FloatArray) -> FloatArray:
-        """The tolerance t as one number per metric."""
-        if epsilon.any():
-            return t * epsilon
-        achieved = np.zeros(state.setting.d)
-        achieved[state.setting.noisy] = t * state.unit
-        return achieved
-
-    def _record(self, state: RoundState, bound: str) -> RoundRecord:
-        rank = state.setting.model.least(state.active)
-        return RoundRecord(
-            state.number,
-            len(state.active),
-            rank,
-            state.got.total,
-            state.accuracy,
-            state.risk,
-            bound,
-            state.label[1],
-        )
-
-    # ------------------------------------------------------------ what is known
-
-    def _certificate(self, state: RoundState) -> Certificate:
-        return certificate(
-            state,
-            guarantee=self.guarantee,
-            delta=self.delta,
-            epsilon=resolve_epsilon(state.setting, self.epsilon),
-            noise=self.noise_of(state.setting),
-            bound=", ".join(dict.fromkeys(record.bound for record in state.history)),
-            linear=state.setting.model.linear,
-        )
+    def _read(self, state: RoundState) -> Reading | None:
+        """Estimates and widths of the round just completed; None if its pulls compare nothing."""
+        setting, A, noise = state.setting, state.active, self.noise_of(state.setting)
+        tally = noisy_part(setting, state.got)
+        spread = setting.model.spread(A, tally.counts)
+        if spread is None:
+            return None
+        mu, residual = setting.model.estimate(A, *tally)
+        if noise.unknowns.any():
+            found = estimate_noise(noise, residual, self.scale_from)
+            if found is None:
+                return None
+            z = quantiles(noise, state.risk, spread.n, spread.rank, found.nu)
+            seen = read_pairs(A, mu, spread, z, found, state.unit)
+            if self.rule == "paper":  # its gaps compare with one number
+                widths = replace(seen.widths, uniform=spread.widest, pair=None)
+                seen = seen._replace(widths=widths)
+            return with_misfit(seen, setting, tally.counts)
+        eta, bound = state.accuracy / 2.0, state.label[0]
+        if state.forgone.any() and self.guarantee.certified:
+            d, sigma = len(noise.sigma), float(noise.sigma.max())
+            width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
+            eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"
+        seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound)
+        return with_misfit(seen, setting, tally.counts)
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
         """Round 1 exactly; a later round has at most the pulls it would need if no arm had left."""
         return sizing.forecast(self, setting)
+
+
+def GEGE(
+    delta: float | None = None,
+    epsilon: float = 0.0,
+    *,
+    budget: int | None = None,
+    **more: Any,  # noqa: ANN401  (fields of GEGEConfidence)
+) -> GEGEConfidence | GEGEBudget:
+    """GEGE for a risk (``delta``) or for a budget (``budget``).
+
+    Parameters
+    ----------
+    delta : float
+        Risk of any wrong label.
+    epsilon : float
+        Tolerance of every metric that has none of its own; 0 = decide everything.
+    budget : int
+        Measurements to spend, instead of delta: the best guess, without certificate.
+    schedule : 'proven', 'corrected', 'paper' or 'authors'
+        How rounds are sized; only the first two are certified.
+    rule : 'refined' or 'paper'
+        When an arm is accepted.
+    noise, sigma : optional
+        'gaussian' or 'subgaussian', and a scale or 'unknown', in place of what the metrics say.
+    ratio : float
+        eps_r / eps_{r+1}: 2 for few rounds, sqrt(e) for few measurements.
+    first_accuracy : float or 'auto'
+        eps_1, in units of the noisiest metric; 'auto' = what the smallest useful round certifies.
+    designs : tuple of 'g', 'xy', 'xy-all'
+        Designs to choose from, each round.
+    bounds : tuple of 'pairs', 'arms', 'scheffe', 'sup'
+        Unions to choose from, each round.
+    scale_from : 'residuals' or 'replicates'
+        Where an unknown noise scale comes from.
+    max_rounds, max_samples : int
+        Caps; a capped result is not certified.
+
+    Raises
+    ------
+    UsageError
+        If neither or both of delta and budget are given, or a value makes no sense.
+
+    >>> GEGE(0.05).guarantee.certified, GEGE(budget=100).guarantee.certified
+    (True, False)
+    """
+    if (delta is None) == (budget is None):
+        raise UsageError("GEGE needs either delta, a risk, or budget, a number of measurements")
+    if budget is not None:
+        if more or epsilon:
+            raise UsageError(f"GEGE(budget=...) does not take {['epsilon', *more]}")
+        return GEGEBudget(budget)
+    assert delta is not None
+    return GEGEConfidence(delta=delta, epsilon=epsilon, **more)

@@ -50,6 +50,7 @@ class Model(Protocol):
     first: IntArray  # candidate that stands for each arm
     inverse: IntArray  # arm of each candidate
     rank: int
+    difference_rank: int  # of all differences x_i - x_j
     linear: bool
 
     def designs(
@@ -74,6 +75,10 @@ class Model(Protocol):
         self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
     ) -> Estimates:
         """Estimates of the arms A from pulls of any arms."""
+        ...
+
+    def coordinates(self) -> FloatArray | None:
+        """All arms in coordinates of full rank; None without features."""
         ...
 
     def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
@@ -119,6 +124,8 @@ class LinearModel(_Memo):
             self.first, self.inverse = self.twin_first, self.twin
             self.Z = self.Z[self.first]
             self.twin = np.arange(len(self.first))
+        differences = self.Z - self.Z[0]
+        self.difference_rank = least_squares.row_basis(differences)[1] if differences.any() else 0
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
@@ -152,6 +159,11 @@ class LinearModel(_Memo):
 
     def _coordinates(self, A: IntArray, pool: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """A and the pool in full-rank coordinates of the pool; None if they miss a difference of A."""
+        key = ("coordinates", A.tobytes(), pool.tobytes())
+        return self.memo(key, lambda: self._project(A, pool))
+
+    def _project(self, A: IntArray, pool: IntArray) -> tuple[FloatArray, FloatArray] | None:
+        """The coordinates, computed."""
         if not self.Z[pool].any():
             return None
         B, _ = least_squares.row_basis(self.Z[pool])
@@ -167,20 +179,29 @@ class LinearModel(_Memo):
         if plan.kind != "g":
             m = int(np.count_nonzero(plan.weights))
             return rounding.apportion(plan.weights, N) if N >= m else None
-        own = np.union1d(A, np.flatnonzero(plan.weights))
-        B, h = least_squares.row_basis(self.Z[own])
-        if h > N:
+        found = self._coordinates(A, np.flatnonzero(plan.weights))
+        if found is None or found[0].shape[1] > N:
             return None
+        own = np.flatnonzero(plan.weights)
         counts = np.zeros(len(self.Z), dtype=np.int64)
-        counts[own] = rounding.round_design(self.Z[own] @ B, plan.weights[own], N).counts
+        counts[own] = rounding.round_design(found[1], plan.weights[own], N).counts
         return counts
 
     def least(self, A: IntArray) -> int:
         """The rank of A."""
+        return self.memo(("least", A.tobytes()), lambda: self._rank(A))
+
+    def _rank(self, A: IntArray) -> int:
+        """The rank of A, computed; 1 where all features are zero."""
         return least_squares.row_basis(self.Z[A])[1] if self.Z[A].any() else 1
 
     def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
         """Whitened coordinates of A under V(counts)."""
+        key = ("spread", A.tobytes(), counts.tobytes())
+        return self.memo(key, lambda: self._spread(A, counts))
+
+    def _spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
+        """The spread, computed."""
         pool = np.flatnonzero(counts)
         found = self._coordinates(A, pool) if len(pool) else None
         if found is None:
@@ -202,6 +223,10 @@ class LinearModel(_Memo):
         fit = least_squares.estimate(ZP, counts[pool], means[pool])
         residual = least_squares.residual_ss(ZP, counts[pool], means[pool], m2[pool], fit)
         return Estimates(fit.means(ZA)[_like(self.twin[A])], residual)
+
+    def coordinates(self) -> FloatArray | None:
+        """The arms as they are used here."""
+        return self.Z
 
     def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
         """See `confidence.misspecification_factor`; pulled arms outside A push as well."""
@@ -230,7 +255,7 @@ class FreeModel(_Memo):
 
     def __init__(self, K: int) -> None:
         super().__init__()
-        self.rank = K
+        self.rank, self.difference_rank = K, K - 1
         self.first = self.inverse = np.arange(K)
 
     def designs(
@@ -273,6 +298,10 @@ class FreeModel(_Memo):
         pure = m2[pulled].sum(axis=0)
         df = int(counts[pulled].sum()) - len(pulled)
         return Estimates(means[A], ResidualSums(np.zeros_like(pure), pure, 0, df))
+
+    def coordinates(self) -> FloatArray | None:
+        """None: an identity matrix is never built."""
+        return None
 
     def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
         """Zero: a free mean cannot be misfitted."""

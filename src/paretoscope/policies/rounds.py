@@ -23,13 +23,13 @@ from paretoscope.policies.base import (
     Certificate,
     Counts,
     DecisionBatch,
-    Setting,
     StopReason,
     Tally,
     Verdict,
     check_delivery,
 )
 from paretoscope.policies.codec import plain_state
+from paretoscope.policies.setting import Setting
 
 ACTIVE, ACCEPTED, NEAR, REJECTED, INFEASIBLE = range(5)
 _WORDS = {ACCEPTED: "accepted", NEAR: "near", REJECTED: "rejected", INFEASIBLE: "infeasible"}
@@ -226,14 +226,24 @@ class RoundPolicy(ABC, Generic[S]):
 
 
 def want_round(
-    state: S, counts: IntArray, *, accuracy: float, risk: float, label: tuple[str, str]
+    state: S,
+    counts: IntArray,
+    *,
+    accuracy: float,
+    risk: float,
+    label: tuple[str, str],
+    extra: bool = False,
 ) -> S:
-    """The state with a new round open: ``counts`` pulls per arm, and one of each exact metric's gaps."""
+    """The state with a new round open: ``counts`` pulls per arm.
+
+    A candidate with an exact metric not known yet is pulled at least once, or, with ``extra``, once
+    more than the design says (policies that have set those pulls aside).
+    """
     setting = state.setting
     want = np.zeros(setting.K, dtype=np.int64)
     want[setting.model.first] = counts
     missing = np.isnan(state.exact).any(axis=1) & ~state.barred[setting.model.inverse]
-    want[missing] = np.maximum(want[missing], 1)
+    want[missing] = want[missing] + 1 if extra else np.maximum(want[missing], 1)
     return replace(
         state,
         number=state.number + 1,
@@ -244,13 +254,6 @@ def want_round(
         risk=risk,
         label=label,
     )
-
-
-def arm_tally(state: RoundState) -> Tally:
-    """The round's tally by arm, noisy metrics only."""
-    first, noisy = state.setting.model.first, state.setting.noisy
-    got = state.got
-    return Tally(got.counts[first], got.means[first][:, noisy], got.m2[first][:, noisy])
 
 
 def arm_exact(state: RoundState, arms: IntArray) -> FloatArray | None:
@@ -301,9 +304,10 @@ def with_verdicts(
 
 
 def apply_outcome(state: S, arms: IntArray, outcome: Outcome) -> S:
-    """Keep the verdicts of one judgement on the given arms."""
+    """Keep the verdicts of one judgement on those of the given arms that have none."""
+    undecided = state.status[arms] == ACTIVE
     for mask, status in ((outcome.rejected, REJECTED), (outcome.accepted, ACCEPTED)):
-        at = np.flatnonzero(mask)
+        at = np.flatnonzero(mask & undecided)
         by = np.where(outcome.by[at] >= 0, arms[outcome.by[at]], -1)
         state = with_verdicts(state, arms[at], status, outcome.gap[at], outcome.threshold[at], by)
     return state

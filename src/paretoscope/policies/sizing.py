@@ -1,9 +1,9 @@
-"""How many pulls a round of GEGE gets, and how to read it when they are in.
+"""How many pulls a round of GEGE gets.
 
 Sizes come from the integer design that will really be pulled: the smallest N found whose exact
 `Spread` keeps the probability of events (a) and (b) below the round's risk at eta = eps_r / 2. With
 an unknown noise scale the widths are Student's, with the estimate of the same round; the size is
-then only planned, from the estimate of the round before, and the reading takes what came.
+then only planned, from the estimate of the round before, and `reading` takes what came.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paretoscope.core import confidence, schedule
+from paretoscope.core import schedule
 from paretoscope.core.arrays import FloatArray, IntArray
-from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN, Tail, student
-from paretoscope.core.elimination import Widths
-from paretoscope.core.least_squares import ResidualSums
 from paretoscope.core.spread import Spread, Width
-from paretoscope.policies.base import Noise, RoundForecast, Setting, resolve_epsilon
+from paretoscope.policies.base import RoundForecast
 from paretoscope.policies.model import Model, Plan
-from paretoscope.policies.rounds import RoundState, arm_tally, first_state
+from paretoscope.policies.reading import quantiles, tail_of
+from paretoscope.policies.rounds import RoundState, first_state
+from paretoscope.policies.setting import Setting, resolve_epsilon
 
 if TYPE_CHECKING:
     from paretoscope.policies.gege import GEGEConfidence
@@ -40,28 +39,6 @@ class Need(NamedTuple):
     risk: float
     bound: str
     design: str
-
-
-class Reading(NamedTuple):
-    """What a judged round says: estimates of the active arms and the widths of their differences."""
-
-    arms: IntArray
-    mu: FloatArray
-    widths: Widths
-    bound: str
-    unit: FloatArray
-    sigma_hat: FloatArray
-    accuracy: float
-    silent: bool
-    hidden: bool
-
-
-def tail_of(noise: Noise) -> Tail:
-    """The law of known scales."""
-    return GAUSSIAN if noise.kind == "gaussian" else SUBGAUSSIAN
-
-
-# ---------------------------------------------------------------- before the pulls
 
 
 def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
@@ -214,101 +191,12 @@ def _student_round(
         spread = _integer_spread(model, plan, A, N)
         if spread is None or N <= used:
             return False
-        z = _quantiles(noise, risk, len(A), spread.rank, N - used)
+        z = quantiles(noise, risk, len(A), spread.rank, N - used)
         return bool((z * ratio * spread.widest).max() <= accuracy / 2.0)
 
     N = schedule.smallest_certified(reaches, 2 * (used + FIRST_SPARE), used + FIRST_SPARE)
     counts = model.integers(plan, A, N)
     return None if counts is None else Need(counts, accuracy, risk, "Student t", plan.kind)
-
-
-def _quantiles(noise: Noise, risk: float, n: int, rank: int, nu: int) -> FloatArray:
-    """The z of each objective: Student's where its scale is estimated."""
-    d = len(noise.sigma)
-    known = confidence.simultaneous_width(risk, n, d, rank, tail_of(noise))
-    if not noise.unknowns.any():
-        return np.full(d, known)
-    estimated = confidence.simultaneous_width(risk, n, d, rank, student(nu))
-    return np.where(noise.unknowns, estimated, known)
-
-
-# ---------------------------------------------------------------- after the pulls
-
-
-def read_round(policy: GEGEConfidence, state: RoundState) -> Reading | None:
-    """Estimates and widths of the round just completed; None if its pulls compare nothing."""
-    setting, A = state.setting, state.active
-    tally, noise = arm_tally(state), policy.noise_of(setting)
-    spread = setting.model.spread(A, tally.counts) if tally.counts.any() else None
-    if spread is None:
-        return None
-    mu, residual = setting.model.estimate(A, *tally)
-    if noise.unknowns.any():
-        reading = _read_student(policy, state, spread, mu, residual)
-    else:
-        reading = _read_known(policy, state, spread, mu)
-    if reading is None or setting.zeta is None:
-        return reading
-    return _with_misfit(reading, setting, tally.counts)
-
-
-def _read_known(
-    policy: GEGEConfidence, state: RoundState, spread: Spread, mu: FloatArray
-) -> Reading:
-    """Known scales: one eta for all pairs, the planned one unless pulls were given up."""
-    noise = policy.noise_of(state.setting)
-    eta, bound = state.accuracy / 2.0, state.label[0]
-    if state.forgone.any() and policy.guarantee.certified:
-        found = spread.certain_width(state.risk, len(noise.sigma), tail_of(noise), policy.bounds)
-        eta, bound = found.eta * float(noise.sigma.max()), f"{found.bound} (pulls were given up)"
-    widths = Widths(state.unit, uniform=eta)
-    return Reading(
-        state.active, mu, widths, bound, state.unit, noise.sigma, 2.0 * eta, False, False
-    )
-
-
-def _read_student(
-    policy: GEGEConfidence,
-    state: RoundState,
-    spread: Spread,
-    mu: FloatArray,
-    residual: ResidualSums,
-) -> Reading | None:
-    """Unknown scales: each pair its own width, with the noise estimate of this very round."""
-    noise = policy.noise_of(state.setting)
-    replicates = policy.scale_from == "replicates" or residual.df_lack < 1
-    squares = residual.pure_error + (0.0 if replicates else residual.lack_of_fit)
-    nu = residual.df_pure + (0 if replicates else residual.df_lack)
-    if nu < 1:
-        return None
-    sigma_hat = confidence.resolution_floor(np.sqrt(squares / nu), noise.resolution)
-    constant = residual.pure_error <= 0.0 if residual.df_pure > 0 else sigma_hat <= 0.0
-    silent = bool((noise.unknowns & constant & (noise.resolution == 0.0)).any())
-    sigma = np.where(noise.unknowns, sigma_hat, noise.sigma)
-    z = _quantiles(noise, state.risk, spread.n, spread.rank, nu)
-    unit = state.unit if state.unit.size else sigma / max(float(sigma.max()), 1e-300)
-    if policy.rule == "paper":
-        widths = Widths(z * sigma, uniform=spread.widest)
-    else:
-        widths = Widths(z * sigma, pair=spread.pair)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy = 2.0 * float((z * sigma / unit).max()) * spread.widest
-    bound = f"Student t ({nu} degrees of freedom)"
-    return Reading(state.active, mu, widths, bound, unit, sigma_hat, accuracy, silent, False)
-
-
-def _with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading:
-    """Widths grown by what a model wrong by zeta can add; hidden when that is most of them."""
-    assert setting.zeta is not None
-    zeta = setting.zeta[setting.noisy]
-    beta = setting.model.misfit_factors(reading.arms, counts)
-    old = reading.widths
-    widths = Widths(old.scale, old.uniform, old.pair, zeta, beta)
-    eta = reading.accuracy / 2.0 * reading.unit
-    hidden = bool((zeta > 0).any() and (eta <= zeta * beta.max() / 2.0).all())
-    return reading._replace(
-        widths=widths, bound=f"{reading.bound}, widened by the misfit", hidden=hidden
-    )
 
 
 def forecast(policy: GEGEConfidence, setting: Setting) -> tuple[RoundForecast, ...]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray
-from paretoscope.policies.base import Certificate, Guarantee, Noise, Setting, StopReason
+from paretoscope.policies.base import Certificate, Guarantee, StopReason
 from paretoscope.policies.rounds import ACTIVE, INFEASIBLE, RoundState
+from paretoscope.policies.setting import Noise, Setting
 
-_REMEDY = {
-    StopReason.SILENT: (
-        "a metric of unknown noise repeated itself exactly: declare it exact, or give its resolution"
-    ),
-}
+
+def _why(stop: StopReason) -> str:
+    """The sentence of a stop, with the remedy where there is one."""
+    if stop is StopReason.SILENT:
+        return f"{stop.value}: declare it exact, or give its resolution"
+    return str(stop.value)
 
 
 def certificate(
@@ -23,7 +25,6 @@ def certificate(
     epsilon: FloatArray,
     noise: Noise,
     bound: str,
-    linear: bool,
 ) -> Certificate:
     """The certificate of a policy in rounds at its present state."""
     undecided = int((state.status[state.setting.model.inverse] == ACTIVE).sum())
@@ -31,8 +32,8 @@ def certificate(
     if not guarantee.certified:
         reason = guarantee.reason
     elif undecided:
-        why = "measuring goes on" if state.stop is None else state.stop.value
-        reason = f"{undecided} candidates are undecided: {_REMEDY.get(state.stop, why)}"  # type: ignore[arg-type]
+        why = "measuring goes on" if state.stop is None else _why(state.stop)
+        reason = f"{undecided} candidates are undecided: {why}"
     else:
         reason = state.stop.value if state.stop is not None else guarantee.reason
     return Certificate(
@@ -41,19 +42,19 @@ def certificate(
         delta=delta,
         epsilon=epsilon,
         bound=bound,
-        assumptions=assumptions(state, noise, linear=linear),
+        assumptions=assumptions(state, noise),
         pulls=state.spent,
         achieved_epsilon=np.asarray(state.achieved),
     )
 
 
-def assumptions(state: RoundState, noise: Noise, *, linear: bool) -> tuple[str, ...]:
+def assumptions(state: RoundState, noise: Noise) -> tuple[str, ...]:
     """What must hold for the guarantee, one sentence each."""
     setting = state.setting
     told = []
     if setting.noisy.any():
         told += ["measurements are independent", _noise_sentence(noise)]
-    if linear:
+    if setting.model.linear:
         told.append(_linear_sentence(setting))
     if setting.exact.any():
         told.append("exact metrics repeat exactly")

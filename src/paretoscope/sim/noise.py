@@ -60,7 +60,7 @@ class Correlated:
 
     def draw(self, mu: FloatArray, counts: IntArray, rng: np.random.Generator) -> Tally:
         """Correlated means; squared deviations from the diagonal of a Wishart by its factors."""
-        L = np.linalg.cholesky(self.covariance)
+        L: FloatArray = np.linalg.cholesky(np.asarray(self.covariance, dtype=np.float64))
         K, d = mu.shape
         means, m2 = np.zeros((K, d)), np.zeros((K, d))
         for k in np.flatnonzero(counts):

@@ -10,7 +10,8 @@ import numpy as np
 
 from paretoscope.core.arrays import BoolArray
 from paretoscope.errors import UsageError
-from paretoscope.policies.base import Certificate, Noise, Policy, Setting, StopReason
+from paretoscope.policies.base import Certificate, Policy, StopReason
+from paretoscope.policies.setting import Noise, Setting
 from paretoscope.sim.instances import Instance
 from paretoscope.sim.noise import Gaussian, World
 
@@ -64,7 +65,7 @@ def setting_of(
 def simulate(
     policy: Policy[Any],
     instance: Instance,
-    seed: int = 0,
+    seed: int | np.random.SeedSequence = 0,
     *,
     world: World | None = None,
     setting: Setting | None = None,
@@ -74,6 +75,8 @@ def simulate(
 
     Parameters
     ----------
+    seed : int or SeedSequence
+        Of the measurements, and of the policy's own randomness.
     world : World, optional
         How measurements are drawn; Gaussian noise of the instance's scale by default.
     setting : Setting, optional
@@ -82,11 +85,13 @@ def simulate(
     max_pulls : int, optional
         Give up after this many pulls, stopped or not.
     """
-    setting = setting_of(instance, seed=seed) if setting is None else setting
+    seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    setting = setting_of(instance) if setting is None else setting
+    setting = setting.reseeded(int(seeds.generate_state(1)[0]))
     if setting.K != instance.K or setting.d != instance.d:
         raise UsageError("the setting and the instance differ in candidates or metrics")
     world = Gaussian(instance.sigma) if world is None else world
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seeds)
     start = time.perf_counter()
     state = policy.init(setting)
     pulls = rounds = 0

@@ -1,0 +1,133 @@
+"""What all certified policies in rounds share: their noise, their stops, their certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from paretoscope.core.arrays import FloatArray, freeze
+from paretoscope.core.elimination import Outcome, Widths, achieved_epsilon, refined
+from paretoscope.errors import UsageError
+from paretoscope.policies.base import Certificate, Guarantee, StopReason
+from paretoscope.policies.reading import Reading
+from paretoscope.policies.rounds import (
+    ACCEPTED,
+    NEAR,
+    RoundPolicy,
+    RoundRecord,
+    RoundState,
+    apply_outcome,
+    arm_exact,
+    want_round,
+    with_verdicts,
+)
+from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
+from paretoscope.policies.wording import certificate
+
+
+def check_risk(delta: float, epsilon: float) -> None:
+    """Refuse a risk outside (0, 1) and a negative tolerance."""
+    if not 0.0 < delta < 1.0:
+        raise UsageError(f"delta = {delta}: the risk of a wrong label lies between 0 and 1")
+    if not (epsilon >= 0.0 and np.isfinite(epsilon)):
+        raise UsageError(f"epsilon = {epsilon}: a tolerance is finite and not negative")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifiedRounds(RoundPolicy[RoundState]):
+    """A policy in rounds whose every label is right with probability 1 - delta."""
+
+    delta: float
+    epsilon: float = 0.0
+    noise: NoiseKind | None = None
+    sigma: float | Literal["unknown"] | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Certified unless a policy says otherwise."""
+        return Guarantee(True, "every label is right with probability 1 - delta")
+
+    def noise_of(self, setting: Setting) -> Noise:
+        """The noise of the noisy metrics, as the policy was told or the setting says."""
+        noise = setting.noise.only(setting.noisy)
+        if self.sigma is not None:
+            value = np.nan if self.sigma == "unknown" else float(self.sigma)
+            noise = Noise(np.full_like(noise.sigma, value), noise.kind, noise.resolution)
+        return noise if self.noise is None else replace(noise, kind=self.noise)
+
+    def epsilon_of(self, setting: Setting) -> FloatArray:
+        """Tolerance per metric."""
+        return resolve_epsilon(setting, self.epsilon)
+
+    def _measure_exact(self, state: RoundState) -> RoundState:
+        """No noise anywhere: measure what is not known, once, and compare."""
+        none = np.zeros(len(state.status), dtype=np.int64)
+        state = want_round(state, none, accuracy=0.0, risk=0.0, label=("exact", "once each"))
+        return state if state.want.any() else self._advance(state)
+
+    def _judge_exact(self, state: RoundState) -> RoundState:
+        """All metrics are exact: plain dominance decides everything."""
+        A = state.active
+        outcome = refined(np.zeros((len(A), 0)), Widths(np.zeros(0)), arm_exact(state, A))
+        state = apply_outcome(state, A, outcome)
+        return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
+
+    def _noted(self, state: RoundState, bound: str) -> RoundState:
+        """The state with the open round written into its history."""
+        active = state.active
+        record = RoundRecord(
+            number=state.number,
+            arms=len(active),
+            rank=state.setting.model.least(active),
+            pulls=state.got.total,
+            accuracy=state.accuracy,
+            risk=state.risk,
+            bound=bound,
+            design=state.label[1],
+        )
+        return replace(state, history=(*state.history, record))
+
+    def _settle(self, state: RoundState, seen: Reading, outcome: Outcome) -> RoundState:
+        """Keep the verdicts of a judgement; stop if all is decided, near enough, or out of reach."""
+        state = apply_outcome(state, seen.arms, outcome)
+        left = state.active
+        epsilon = self.epsilon_of(state.setting)
+        t = self._tolerance(state, seen, np.flatnonzero(~outcome.rejected), len(left))
+        state = replace(state, achieved=freeze(self._in_units(state, t)))
+        if len(left) <= 1:
+            state = with_verdicts(state, left, ACCEPTED)
+            return replace(state, stop=StopReason.DECIDED)
+        if epsilon.any() and t <= 1.0:
+            state = with_verdicts(state, left, NEAR)
+            return replace(state, stop=StopReason.EPSILON)
+        return replace(state, stop=StopReason.MISFIT) if seen.hidden else state
+
+    def _tolerance(self, state: RoundState, seen: Reading, kept: np.ndarray, left: int) -> float:
+        """The tolerance certified for what is kept: in multiples of epsilon, or of the unit."""
+        if left <= 1:
+            return 0.0
+        epsilon = self.epsilon_of(state.setting)
+        unit = epsilon[state.setting.noisy] if epsilon.any() else state.unit
+        exact = arm_exact(state, seen.arms[kept])
+        return achieved_epsilon(seen.mu[kept], seen.widths.restricted(kept), unit, exact)
+
+    def _in_units(self, state: RoundState, t: float) -> FloatArray:
+        """The tolerance t as one number per metric."""
+        epsilon = self.epsilon_of(state.setting)
+        if epsilon.any():
+            return t * epsilon
+        achieved = np.zeros(state.setting.d)
+        achieved[state.setting.noisy] = t * state.unit
+        return achieved
+
+    def _certificate(self, state: RoundState) -> Certificate:
+        return certificate(
+            state,
+            guarantee=self.guarantee,
+            delta=self.delta,
+            epsilon=self.epsilon_of(state.setting),
+            noise=self.noise_of(state.setting),
+            bound=", ".join(dict.fromkeys(record.bound for record in state.history)),
+        )

@@ -1,0 +1,123 @@
+"""What a completed round or look says: estimates of the active arms, and the widths of their errors.
+
+Known scales give one eta for all pairs (`read_uniform`) or a width per pair (`read_pairs`); unknown
+ones give a width per pair by Student's law, with the noise estimated from the very same pulls.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from paretoscope.core import confidence
+from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN, Tail, student
+from paretoscope.core.elimination import Widths
+from paretoscope.core.least_squares import ResidualSums
+from paretoscope.core.spread import Spread
+from paretoscope.policies.base import Tally
+from paretoscope.policies.setting import Noise, Setting
+
+ScaleFrom = Literal["residuals", "replicates"]
+
+
+class Reading(NamedTuple):
+    """Estimates of some arms and the widths of their differences.
+
+    ``silent``: a metric of unknown noise never varied. ``hidden``: what is left lies below the misfit
+    that the model is allowed. ``accuracy``: twice the largest width, in working units.
+    """
+
+    arms: IntArray
+    mu: FloatArray
+    widths: Widths
+    bound: str
+    unit: FloatArray
+    sigma_hat: FloatArray
+    accuracy: float
+    silent: bool = False
+    hidden: bool = False
+
+
+class Estimated(NamedTuple):
+    """A noise estimate: scales, degrees of freedom, and whether some metric never varied."""
+
+    sigma: FloatArray
+    nu: int
+    silent: bool
+
+
+def tail_of(noise: Noise) -> Tail:
+    """The law of known scales."""
+    return GAUSSIAN if noise.kind == "gaussian" else SUBGAUSSIAN
+
+
+def quantiles(noise: Noise, risk: float, n: int, rank: int, nu: int) -> FloatArray:
+    """The z of each objective: Student's where its scale is estimated."""
+    d = len(noise.sigma)
+    known = confidence.simultaneous_width(risk, n, d, rank, tail_of(noise))
+    if not noise.unknowns.any():
+        return np.full(d, known)
+    estimated = confidence.simultaneous_width(risk, n, d, rank, student(nu))
+    return np.where(noise.unknowns, estimated, known)
+
+
+def estimate_noise(noise: Noise, residual: ResidualSums, scale_from: ScaleFrom) -> Estimated | None:
+    """Scales from the residuals of one fit; known ones as they are; None without a spare pull."""
+    if not noise.unknowns.any():
+        return Estimated(noise.sigma, 0, silent=False)
+    replicates = scale_from == "replicates" or residual.df_lack < 1
+    squares = residual.pure_error + (0.0 if replicates else residual.lack_of_fit)
+    nu = residual.df_pure + (0 if replicates else residual.df_lack)
+    if nu < 1:
+        return None
+    sigma_hat = confidence.resolution_floor(np.sqrt(squares / nu), noise.resolution)
+    constant = residual.pure_error <= 0.0 if residual.df_pure > 0 else sigma_hat <= 0.0
+    silent = bool((noise.unknowns & constant & (noise.resolution == 0.0)).any())
+    return Estimated(np.where(noise.unknowns, sigma_hat, noise.sigma), nu, silent)
+
+
+def read_uniform(
+    arms: IntArray, mu: FloatArray, unit: FloatArray, eta: float, sigma: FloatArray, bound: str
+) -> Reading:
+    """One eta for all pairs, in working units."""
+    return Reading(arms, mu, Widths(unit, uniform=eta), bound, unit, sigma, 2.0 * eta)
+
+
+def read_pairs(
+    arms: IntArray,
+    mu: FloatArray,
+    spread: Spread,
+    z: FloatArray,
+    found: Estimated,
+    unit: FloatArray,
+) -> Reading:
+    """Each pair its own width z_c sigma_c s_ij."""
+    sigma = found.sigma
+    unit = unit if unit.size else sigma / max(float(sigma.max()), 1e-300)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = 2.0 * float((z * sigma / unit).max()) * spread.widest
+    bound = f"Student t ({found.nu} degrees of freedom)" if found.nu else "pairs and Scheffe"
+    widths = Widths(z * sigma, pair=spread.pair)
+    return Reading(arms, mu, widths, bound, unit, sigma, accuracy, silent=found.silent)
+
+
+def with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading:
+    """Widths grown by what a model wrong by zeta can add; hidden when that is most of them."""
+    if setting.zeta is None:
+        return reading
+    zeta = setting.zeta[setting.noisy]
+    beta = setting.model.misfit_factors(reading.arms, counts)
+    old = reading.widths
+    widths = Widths(old.scale, old.uniform, old.pair, zeta, beta)
+    eta = reading.accuracy / 2.0 * reading.unit
+    hidden = bool((zeta > 0).any() and (eta <= zeta * beta.max() / 2.0).all())
+    bound = f"{reading.bound}, widened by the misfit"
+    return reading._replace(widths=widths, bound=bound, hidden=hidden)
+
+
+def noisy_part(setting: Setting, tally: Tally) -> Tally:
+    """A tally of candidates by arm, noisy metrics only."""
+    first, noisy = setting.model.first, setting.noisy
+    return Tally(tally.counts[first], tally.means[first][:, noisy], tally.m2[first][:, noisy])
