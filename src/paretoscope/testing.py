@@ -11,6 +11,8 @@ same luck.
 from __future__ import annotations
 
 import json
+import random
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
@@ -119,8 +121,9 @@ def check_partition(verdict: Verdict, K: int) -> None:
 
 
 def check_pure(policy: Policy[Any], world: World) -> None:
-    """Methods change neither their state nor their arguments, nor the global generator."""
-    before = np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
+    """Methods change neither their state nor their arguments, nor the global generators."""
+    before = _global_generators()
+    policy.plan(world.setting())
     state = policy.init(world.setting())
     for turn in range(3):
         if policy.stopped(state) is not None:
@@ -131,13 +134,13 @@ def check_pure(policy: Policy[Any], world: World) -> None:
         copies = [part.copy() for part in tally]
         again = policy.observe(state, tally)
         policy.verdict(state)
-        assert _frozen(state) == kept, "observe or verdict changed the state it was given"
+        policy.forgo(state, np.minimum(counts, 1))
+        assert _frozen(state) == kept, "a method changed the state it was given"
         assert (policy.allocate(state) == counts).all(), "allocate is not a function of the state"
         same = all((a == b).all() for a, b in zip(tally, copies, strict=True))
         assert same, "observe changed the tally it was given"
         state = again
-    after = np.random.get_state()[1]  # type: ignore[index]  # noqa: NPY002
-    assert (before == after).all(), "the global random generator was used"
+    assert _global_generators() == before, "a global random generator was used"
 
 
 def check_parts(policy: Policy[Any], world: World) -> None:
@@ -160,15 +163,16 @@ def check_parts(policy: Policy[Any], world: World) -> None:
 
 
 def check_replay(policy: Policy[Any], world: World) -> None:
-    """Cut anywhere, through JSON and back: the same questions bit for bit."""
+    """Cut anywhere, within a round too, through JSON and back: the same questions bit for bit."""
     state, turn = policy.init(world.setting()), 0
-    while policy.stopped(state) is None and turn < 12:
-        text = json.dumps(to_plain(state), allow_nan=False)
+    while policy.stopped(state) is None and turn < 24:
+        text = _frozen(state)
         back = from_plain(json.loads(text), world.setting())
-        assert json.dumps(to_plain(back), allow_nan=False) == text, "JSON changed the state"
+        assert _frozen(back) == text, "JSON changed the state"
         counts = policy.allocate(state)
         assert (policy.allocate(back) == counts).all(), "a state from JSON asks something else"
-        tally = world.tally(counts, turn)
+        part = counts if turn % 2 else (counts + 1) // 2
+        tally = world.tally(part, turn)
         state, back = policy.observe(state, tally), policy.observe(back, tally)
         assert _frozen(back) == _frozen(state), "a state from JSON continues differently"
         turn += 1
@@ -218,12 +222,12 @@ def check_permutation(policy: Policy[Any], world: World) -> None:
 
 def check_scale(policy: Policy[Any], world: World) -> None:
     """One metric in smaller units, its tolerance too: the same verdicts."""
+    world = world.rescaled(np.ones(2))
     world.epsilon = np.full(2, float(getattr(policy, "epsilon", 0.0)))
     if world.epsilon.any():
         policy = replace(policy, epsilon=0.0)  # type: ignore[type-var]
     here = policy.verdict(run(policy, world)[0])
     there = policy.verdict(run(policy, world.rescaled(np.array([0.125, 1.0])))[0])
-    world.epsilon = np.zeros(2)
     _same_verdicts(here, there, "the unit of a metric")
 
 
@@ -251,6 +255,13 @@ CHECKS: tuple[Check, ...] = (
 def _frozen(state: Any) -> str:
     """A state as text, for comparison bit by bit."""
     return json.dumps(to_plain(state), allow_nan=False)
+
+
+def _global_generators() -> str:
+    """The states of the generators that everybody shares, as text."""
+    numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002
+    with np.printoptions(threshold=sys.maxsize):
+        return f"{numpy_state} {random.getstate()}"
 
 
 def _refuses(policy: Policy[Any], state: Any, surplus: Tally) -> None:
