@@ -33,13 +33,6 @@ MUTANTS = [
     ),
     Mutant(
         "core/arrays.py",
-        "array.setflags(write=False)",
-        "array.setflags(write=True)",
-        "tests/core/test_arrays.py::test_a_frozen_array_cannot_be_written",
-        "sign: what is handed out stays open to changes",
-    ),
-    Mutant(
-        "core/arrays.py",
         "matrix = matrix[:, None]",
         "matrix = matrix[None, :]",
         "tests/core/test_arrays.py::test_a_vector_is_one_column",
@@ -75,13 +68,6 @@ MUTANTS = [
     ),
     Mutant(
         "core/gaps.py",
-        "crossed = x[at] - u >= y[at] - v",
-        "crossed = x[at] - u <= y[at] - v",
-        "tests/core/test_gaps.py::test_tied_integers_are_exact_on_the_large_paths",
-        "sign: flipped bisection of the plane sweep",
-    ),
-    Mutant(
-        "core/gaps.py",
         "np.arange(1, len(gaps) + 1) * cost",
         "np.arange(len(gaps)) * cost",
         "tests/core/test_gaps.py::test_complexity_at_the_edges",
@@ -100,13 +86,6 @@ MUTANTS = [
         "is_nondominated(matrix, maximise=False",
         "tests/core/test_dominance.py::test_fronts_with_ties_are_the_definition",
         "sign: the worst arms taken for the best",
-    ),
-    Mutant(
-        "core/dominance.py",
-        "below &= here[:, c] <= arm[c]",
-        "below |= here[:, c] <= arm[c]",
-        "tests/core/test_dominance.py::test_constant_objectives_and_one_arm",
-        "prefilter drops arms that are worse in one objective only",
     ),
     Mutant(
         "core/dominance.py",
@@ -158,25 +137,11 @@ MUTANTS = [
         "factor: swaps stop before the promise is kept",
     ),
     Mutant(
-        "core/rounding.py",
-        "x = np.maximum(x - ratio[out] * v, 0.0)",
-        "x = np.maximum(x - 0.5 * ratio[out] * v, 0.0)",
-        "tests/core/test_rounding.py::test_caratheodory_of_an_optimal_design_needs_one_point_less",
-        "factor: Caratheodory steps lose half their length",
-    ),
-    Mutant(
         "core/least_squares.py",
         "np.sqrt(counts[pulled])[:, None]",
         "counts[pulled][:, None]",
         "tests/core/test_least_squares.py::test_nearly_tied_arms_keep_relative_accuracy",
         "factor: weights squared",
-    ),
-    Mutant(
-        "core/least_squares.py",
-        "theta = slope + np.outer(intercept, reference)",
-        "theta = slope - np.outer(intercept, reference)",
-        "tests/core/test_least_squares.py::test_estimate_and_sums_equal_single_pulls",
-        "sign: the reference is taken off twice",
     ),
     Mutant(
         "core/least_squares.py",
@@ -187,10 +152,10 @@ MUTANTS = [
     ),
     Mutant(
         "core/least_squares.py",
-        "int(n.sum()) - m)",
-        "int(n.sum()) - Z.shape[1])",
-        "tests/core/test_least_squares.py::test_estimate_and_sums_equal_single_pulls",
-        "degrees of freedom of pure error",
+        "fit += _solve(Q, R, targets - rows @ fit) / norm[:, None]",
+        "fit += _solve(Q, R, targets + rows @ fit) / norm[:, None]",
+        "tests/core/test_least_squares.py::test_arms_without_pulls_are_not_read",
+        "sign of a step of the refinement",
     ),
     Mutant(
         "core/least_squares.py",
@@ -221,20 +186,6 @@ MUTANTS = [
         "sign: the shortest row pulled where one is enough",
     ),
     Mutant(
-        "core/design.py",
-        "support = np.flatnonzero(w)\n",
-        "support = np.flatnonzero(w)[::-1]\n    w = w.copy()[: support.size]\n",
-        "tests/core/test_design.py",
-        "index: weights of mirror descent on other rows",
-    ),
-    Mutant(
-        "core/interior_point.py",
-        "root = np.sqrt(max(e * (4.0 + e - 4.0 / h), 0.0))",
-        "root = np.sqrt(max(e * (1.0 + e - 1.0 / h), 0.0))",
-        "tests/core/test_design.py::test_certificate_holds_by_definition_on_500_inputs[grid]",
-        "factor: rows of the optimal support are deleted",
-    ),
-    Mutant(
         "core/interior_point.py",
         "dz = target - z - ratio * dw",
         "dz = target - z + ratio * dw",
@@ -261,13 +212,6 @@ MUTANTS = [
         "half = U * np.sqrt(X.shape[0] * lam) if sound",
         "tests/core/test_design.py::test_whitening_gives_unit_second_moment",
         "factor: whitening by the eigenvalue, not its inverse",
-    ),
-    Mutant(
-        "core/leverage.py",
-        "T[keep] = half / scale[keep, None]",
-        "T[keep] = half * scale[keep, None]",
-        "tests/core/test_design.py::test_rank_is_that_of_the_numbers_not_of_the_rounding",
-        "factor: units of the columns enter twice",
     ),
     Mutant(
         "core/leverage.py",
@@ -439,13 +383,6 @@ MUTANTS = [
     ),
     Mutant(
         "core/confidence.py",
-        "level = (risk - share) / d",
-        "level = risk - share",
-        "tests/core/test_confidence.py::test_the_supremum_limit_covers_its_quantile_and_beats_the_union",
-        "factor: the union over objectives in the supremum",
-    ),
-    Mutant(
-        "core/confidence.py",
         "* counts - np.eye(len(Z))",
         "* counts + np.eye(len(Z))",
         "tests/core/test_confidence.py::test_misspecification_factor_is_the_response_to_every_misfit",
@@ -480,13 +417,6 @@ MUTANTS = [
         "index: u in place of V^-1 u",
     ),
     Mutant(
-        "core/anytime.py",
-        "inflation = 1.0 + np",
-        "inflation = np",
-        "tests/core/test_anytime.py::test_threshold_is_the_best_scale_in_each_direction",
-        "the ellipsoid forgets V beside its scale",
-    ),
-    Mutant(
         "core/schedule.py",
         "(1.0 + 3.0 * eps_r)",
         "(1.0 - 3.0 * eps_r)",
@@ -502,24 +432,10 @@ MUTANTS = [
     ),
     Mutant(
         "core/schedule.py",
-        "2.0 ** -(r + 1)",
-        "2.0 ** -r",
-        "tests/core/test_schedule.py::test_first_rounds_of_the_paper_by_hand",
-        "index of the round in the accuracy",
-    ),
-    Mutant(
-        "core/schedule.py",
         "math.log(2.0 * n * d / delta_r)",
         "math.log(n * d / delta_r)",
         "tests/core/test_schedule.py::test_first_rounds_of_the_paper_by_hand",
         "factor: one side in the union of 'corrected'",
-    ),
-    Mutant(
-        "core/schedule.py",
-        "delta / (r * (r + 1))",
-        "delta / (r * r)",
-        "tests/core/test_schedule.py::test_the_risks_of_all_rounds_sum_to_delta",
-        "risks that sum to more than delta",
     ),
     Mutant(
         "core/schedule.py",
@@ -534,13 +450,6 @@ MUTANTS = [
         "math.exp(T / (1200",
         "tests/core/test_theory.py::test_budget_bounds_by_hand",
         "sign of the exponent of theorem 1",
-    ),
-    Mutant(
-        "core/theory.py",
-        "(400 * sigma**2 * H2_lin)",
-        "(400 * H2_lin)",
-        "tests/core/test_theory.py::test_sigma_enters_every_bound",
-        "factor: sigma dropped",
     ),
     Mutant(
         "core/theory.py",
@@ -603,7 +512,7 @@ MUTANTS = [
         "(block.high == 0.0) & (block.reject == 0.0)",
         "(block.high == 0.0) & (block.spare == 0.0)",
         "tests/core/test_elimination.py::test_a_misfit_of_one_objective_alone_keeps_twins_apart",
-        "a misfit in one objective forgotten between twins",
+        "index: twins with a misfit given are never known to be equal",
     ),
     Mutant(
         "core/elimination.py",
@@ -653,13 +562,6 @@ MUTANTS = [
         "        last = side\n    return low",
         "tests/core/test_spread.py::test_the_certain_width_is_the_smallest_certified[gaussian-bounds0]",
         "a width on the unsafe side",
-    ),
-    Mutant(
-        "core/spread.py",
-        "(self.v, self.n - 2)[-2:]",
-        "(self.v, self.n - 2)[:2]",
-        "tests/core/test_spread.py::test_failure_is_the_smallest_of_the_chosen_bounds",
-        "index: the narrowest pair of independent arms",
     ),
     Mutant(
         "sim/instances.py",

@@ -262,3 +262,20 @@ def achieved_epsilon(mu, eta, exact, unit):
                 needs.append(0.0 if upper <= 0 else upper / u if u > 0 else np.inf)
             worst = max(worst, min(needs))
     return worst
+
+
+# ---------------------------------------------------------------- tallies
+
+
+def tally(K, rows):
+    """Counts, means and sums of squared deviations of (arm, value, value, ...), in fractions."""
+    d = len(rows[0]) - 1
+    counts, means, m2 = np.zeros(K, dtype=np.int64), np.zeros((K, d)), np.zeros((K, d))
+    for k in range(K):
+        for c in range(d):
+            values = [Fraction(row[1 + c]) for row in rows if row[0] == k]
+            if values:
+                mean = sum(values) / len(values)
+                counts[k], means[k, c] = len(values), float(mean)
+                m2[k, c] = float(sum((value - mean) ** 2 for value in values))
+    return counts, means, m2

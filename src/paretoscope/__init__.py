@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.uniform import Uniform
+    from paretoscope.study import Metric, Study
 
 __version__ = "0.1.0.dev0"
 
@@ -35,7 +36,9 @@ _NAMES = {
     "DataError": "paretoscope.errors",
     "LedgerError": "paretoscope.errors",
     "NumericalError": "paretoscope.errors",
+    "Metric": "paretoscope.study",
     "ParetoscopeError": "paretoscope.errors",
+    "Study": "paretoscope.study",
     "UsageError": "paretoscope.errors",
     "FixedDesign": "paretoscope.policies.fixed",
     "GEGE": "paretoscope.policies.gege",
@@ -48,9 +51,11 @@ __all__ = [
     "DataError",
     "FixedDesign",
     "LedgerError",
+    "Metric",
     "NumericalError",
     "OneShot",
     "ParetoscopeError",
+    "Study",
     "Uniform",
     "UsageError",
     "core",

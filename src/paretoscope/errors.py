@@ -6,6 +6,7 @@
     ├── UsageError       your call: an argument or a combination of arguments makes no sense
     ├── DataError        your data: a value, row or column cannot be used; says which
     ├── LedgerError      the store: it cannot be read or written, or holds something else
+    │   └── Conflict     somebody else has appended in the meantime: read on and try again
     └── NumericalError   ours: a computation failed its own check
 
 ``UsageError`` and ``DataError`` are also ``ValueError``, so that callers who know only the standard library catch them.
@@ -28,6 +29,10 @@ class DataError(ParetoscopeError, ValueError):
 
 class LedgerError(ParetoscopeError):
     """A store that cannot be read or written."""
+
+
+class Conflict(LedgerError):  # noqa: N818  (nobody erred: somebody was faster)
+    """Others have appended since the caller last read: nothing was stored, read on and try again."""
 
 
 class NumericalError(ParetoscopeError, ArithmeticError):

@@ -115,7 +115,7 @@ class Adder(OneShot):
 class Stubborn(OneShot):
     """Never believes that pulls are lost."""
 
-    def forgo(self, state, counts):
+    def forgo(self, state, counts, gone=None):
         return state
 
 
@@ -185,8 +185,8 @@ class Careless(OneShot):
 class Resigned(OneShot):
     """Calls a candidate lost in place, in the state it was given."""
 
-    def forgo(self, state, counts):
-        after = super().forgo(state, counts)
+    def forgo(self, state, counts, gone=None):
+        after = super().forgo(state, counts, gone)
         object.__setattr__(state, "forgone", after.forgone)
         return after
 

@@ -111,7 +111,9 @@ def test_two_arms_by_hand():
     assert spread.certain_width(0.1, 2, GAUSSIAN, ("pairs",)).eta == pytest.approx(want, rel=2e-6)
 
 
-@pytest.mark.parametrize("spread", [linear(1, 3), independent(1), Spread(0, W=np.full((4, 3), 0.1))])
+@pytest.mark.parametrize(
+    "spread", [linear(1, 3), independent(1), Spread(0, W=np.full((4, 3), 0.1))]
+)
 def test_one_arm_or_equal_arms_are_known_without_error(spread):
     assert spread.widest == 0.0
     assert spread.certain_width(0.1, 3, GAUSSIAN, sp.BOUNDS) == (0.0, "one arm")

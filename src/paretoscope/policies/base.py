@@ -227,8 +227,8 @@ class Policy(Protocol[S]):
         """State after any part of the pulls asked for."""
         ...
 
-    def forgo(self, state: S, counts: Counts) -> S:
-        """State when these pulls will never come."""
+    def forgo(self, state: S, counts: Counts, gone: BoolArray | None = None) -> S:
+        """State when these pulls will never come; candidates in ``gone`` can never be measured."""
         ...
 
     def stopped(self, state: S) -> StopReason | None:

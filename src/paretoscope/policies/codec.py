@@ -40,7 +40,8 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Setting):
         return {"!": "Setting", "free": value.free}
     if isinstance(value, float):
-        return value if math.isfinite(value) else {"!": "float", "is": repr(value)}
+        plain = float(value)  # numpy's own doubles are floats that print otherwise
+        return plain if math.isfinite(plain) else {"!": "float", "is": repr(plain)}
     if isinstance(value, np.generic):
         return to_plain(value.item())
     if isinstance(value, np.ndarray):
@@ -57,9 +58,23 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(plain: Any, setting: Setting) -> Any:
-    """The state written by `to_plain`, around the given setting."""
+    """The state written by `to_plain`, around the given setting.
+
+    Raises
+    ------
+    DataError
+        If it names a type, a member or a field that this version does not know.
+    """
+    try:
+        return _from_plain(plain, setting)
+    except KeyError as missing:
+        raise DataError(f"a stored state lacks {missing}: it is of another version") from missing
+
+
+def _from_plain(plain: Any, setting: Setting) -> Any:
+    """`from_plain`, inside."""
     if isinstance(plain, list):
-        return tuple(from_plain(item, setting) for item in plain)
+        return tuple(_from_plain(item, setting) for item in plain)
     if not isinstance(plain, dict):
         return plain
     name = plain["!"]
@@ -74,7 +89,7 @@ def from_plain(plain: Any, setting: Setting) -> Any:
     cls = _KNOWN[name]
     if issubclass(cls, Enum):
         return cls[plain["is"]]
-    return cls(**{key: from_plain(plain[key], setting) for key in _names(cls)})
+    return cls(**{key: _from_plain(plain[key], setting) for key in _names(cls)})
 
 
 def _names(cls: Any) -> tuple[str, ...]:

@@ -88,6 +88,8 @@ class GEGEConfidence(CertifiedRounds):
             raise UsageError(f"schedule {self.schedule!r} needs a known sigma: 'proven' does not")
         if setting.zeta is not None and (self.schedule != "proven" or self.rule != "refined"):
             raise UsageError("a misfit zeta needs schedule 'proven' and rule 'refined'")
+        if self.rule == "paper" and setting.exact.any() and setting.noisy.any():
+            raise UsageError("rule 'paper' knows no exact metrics beside noisy ones: use 'refined'")
         self.epsilon_of(setting)
         state = first_state(setting)
         if not noise.unknowns.any() and noise.sigma.size:

@@ -75,6 +75,8 @@ class GEGEBudget(Budgeted):
         if found is not None:
             state, mu = found
             state = self._discard(state, mu)
+        elif last:  # what was given up left nothing to compare: no guess
+            return replace(state, stop=StopReason.BUDGET)
         if last or len(state.active) <= 1:
             state = with_verdicts(state, state.active, ACCEPTED)
             return replace(state, stop=StopReason.BUDGET if last else StopReason.DECIDED)

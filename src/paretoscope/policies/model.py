@@ -77,6 +77,10 @@ class Model(Protocol):
         """Estimates of the arms A from pulls of any arms."""
         ...
 
+    def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """Standard deviations of the estimated means of A, in units of the noise."""
+        ...
+
     def coordinates(self) -> FloatArray | None:
         """All arms in coordinates of full rank; None without features."""
         ...
@@ -224,6 +228,13 @@ class LinearModel(_Memo):
         residual = least_squares.residual_ss(ZP, counts[pool], means[pool], m2[pool], fit)
         return Estimates(fit.means(ZA)[_like(self.twin[A])], residual)
 
+    def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """Square roots of the leverages."""
+        spread = self.spread(A, counts)
+        assert spread is not None
+        assert spread.W is not None
+        return np.asarray(np.linalg.norm(spread.W, axis=1))
+
     def coordinates(self) -> FloatArray | None:
         """The arms as they are used here."""
         return self.Z
@@ -298,6 +309,10 @@ class FreeModel(_Memo):
         pure = m2[pulled].sum(axis=0)
         df = int(counts[pulled].sum()) - len(pulled)
         return Estimates(means[A], ResidualSums(np.zeros_like(pure), pure, 0, df))
+
+    def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
+        """1 / sqrt(n_i)."""
+        return np.asarray(1.0 / np.sqrt(counts[A]))
 
     def coordinates(self) -> FloatArray | None:
         """None: an identity matrix is never built."""

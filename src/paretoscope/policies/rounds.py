@@ -4,8 +4,8 @@ A round is opened with the pulls it wants. Parts of them arrive in any order, or
 nothing is outstanding the round is judged, and the verdicts of `_judge` are kept for ever. A policy
 of this kind is two pure functions, `_open` and `_judge`.
 
-Arms that were asked for and could not be measured even once are infeasible: they leave, and are
-neither pulled nor compared any more.
+Arms that can never be measured are infeasible: they leave, and are neither pulled nor compared any
+more.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class RoundState:
         ACTIVE, ACCEPTED, NEAR, REJECTED or INFEASIBLE.
     told : (K,) array
         Pulls made over all rounds.
+    gone : (arms,) bool array
+        Arms that can never be measured (again).
     exact : (K, e) array
         Values of the exact metrics; NaN = not measured yet.
     unit, sigma_hat : (d,) arrays
@@ -85,6 +87,7 @@ class RoundState:
     got: Tally
     status: IntArray
     told: IntArray
+    gone: BoolArray
     exact: FloatArray
     unit: FloatArray
     sigma_hat: FloatArray
@@ -108,8 +111,8 @@ class RoundState:
 
     @property
     def barred(self) -> BoolArray:
-        """Arms that could not be measured: never asked for again."""
-        return np.asarray(self.status == INFEASIBLE)
+        """Arms that cannot be measured: never asked for again."""
+        return np.asarray(self.gone | (self.status == INFEASIBLE))
 
 
 S = TypeVar("S", bound=RoundState)
@@ -130,6 +133,7 @@ def first_state(setting: Setting) -> RoundState:
         got=Tally.empty(K, d),
         status=freeze(np.zeros(len(setting.model.first), dtype=np.int64)),
         told=none,
+        gone=freeze(np.zeros(len(setting.model.first), dtype=bool)),
         exact=freeze(exact),
         unit=freeze(np.zeros(0)),
         sigma_hat=freeze(np.zeros(0)),
@@ -189,13 +193,16 @@ class RoundPolicy(ABC, Generic[S]):
         state = replace(state, got=got, told=freeze(state.told + tally.counts), exact=exact)
         return self._advance(state)
 
-    def forgo(self, state: S, counts: Counts) -> S:
+    def forgo(self, state: S, counts: Counts, gone: BoolArray | None = None) -> S:
         """Give up some of the pulls asked for; judge the round if nothing else is outstanding."""
         if (counts > self.allocate(state)).any() or (counts < 0).any():
             raise UsageError("more pulls given up than were outstanding")
         state = replace(
             state, want=freeze(state.want - counts), forgone=freeze(state.forgone + counts)
         )
+        if gone is not None:
+            arms = state.gone | gone[state.setting.model.first]
+            state = replace(state, gone=freeze(arms))
         return self._advance(state)
 
     def stopped(self, state: S) -> StopReason | None:
@@ -222,6 +229,9 @@ class RoundPolicy(ABC, Generic[S]):
         state = without_infeasible(state)
         if len(state.active) == 0:
             return replace(state, stop=StopReason.NOTHING)
+        if len(state.active) == 1:  # the others could not be measured: nothing to compare with
+            state = with_verdicts(state, state.active, ACCEPTED)
+            return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
         return self._judge(state)
 
 
@@ -264,15 +274,15 @@ def arm_exact(state: RoundState, arms: IntArray) -> FloatArray | None:
 
 
 def without_infeasible(state: S) -> S:
-    """Arms asked for in this round, given up, and never measured at all: they leave as infeasible.
+    """Arms that cannot be measured leave as infeasible.
 
     In an unstructured model an arm without a single pull in the round cannot be compared either.
     """
     first = state.setting.model.first
-    lost = (state.forgone[first] > 0) & (state.got.counts[first] == 0)
-    if state.setting.model.linear:
-        lost &= state.told[first] == 0
-    lost &= state.status == ACTIVE
+    lost = state.gone
+    if not state.setting.model.linear:
+        lost = lost | ((state.forgone[first] > 0) & (state.got.counts[first] == 0))
+    lost = lost & (state.status == ACTIVE)
     if not lost.any():
         return state
     return with_verdicts(state, np.flatnonzero(lost), INFEASIBLE)

@@ -25,7 +25,7 @@ class Noise:
     sigma : (d,) array
         Scale of each metric's noise; NaN where it is unknown and has to be estimated.
     kind : 'gaussian' or 'subgaussian'
-        The law. Unknown scales need Gaussian noise.
+        The law of the known scales; metrics of unknown scale need Gaussian noise.
     resolution : (d,) array
         Step of the recorded values (0: none): an estimated scale is never below step / sqrt(12).
     """
@@ -45,7 +45,7 @@ class Noise:
             )
         if self.kind not in {"gaussian", "subgaussian"}:
             raise UsageError(f"noise kind {self.kind!r}: it is 'gaussian' or 'subgaussian'")
-        if self.kind == "subgaussian" and np.isnan(sigma).any():
+        if self.kind == "subgaussian" and sigma.size and np.isnan(sigma).all():
             raise UsageError(
                 "an unknown noise scale can only be estimated for Gaussian noise:"
                 " give sigma, or bounds of the metric"
@@ -173,8 +173,8 @@ class Setting:
     def reseeded(self, seed: int) -> Setting:
         """The same setting with another seed; the cache of designs is shared."""
         other = object.__new__(Setting)
-        other.__dict__.update(self.__dict__)
-        other.__dict__["seed"] = seed
+        other.__dict__.update(self.__dict__ | {"seed": seed, "model": self.model})
+        other.__dict__.pop("unstructured", None)  # it has a seed of its own
         return other
 
     def bare(self) -> Setting:

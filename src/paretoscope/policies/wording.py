@@ -28,7 +28,7 @@ def certificate(
 ) -> Certificate:
     """The certificate of a policy in rounds at its present state."""
     undecided = int((state.status[state.setting.model.inverse] == ACTIVE).sum())
-    certified = guarantee.certified and undecided == 0
+    certified = guarantee.certified and undecided == 0 and state.stop is not StopReason.NOTHING
     if not guarantee.certified:
         reason = guarantee.reason
     elif undecided:

@@ -1,0 +1,171 @@
+"""The fold of the events: what was asked, what was told, what will never come.
+
+Nothing here knows a policy. The book is rebuilt from the ledger event by event, by the same
+`Book.apply` that takes a new event in; what the policy makes of it (`course`) is a function of the
+book alone, so the order in which measurements arrive cannot matter.
+
+Events
+------
+created    definition, at
+asked      uids, lease (seconds or none), by, at
+told       rows [uid, values in the order of the metrics], by, at
+failed     uids, reason, by, at: the candidate's own fault; twice and it is infeasible
+returned   uids, reason: lost on the way, or given back; will be asked for again
+withdrawn  uids, reason: written off, will never come
+corrected  rows, reason: replaces values told before
+surplus    rows: measured again after a lease ran out; kept, never used
+history    rows [candidate number, values]: earlier data, for estimates and pictures only
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from paretoscope.errors import LedgerError
+
+Values = tuple[float | None, ...]
+# Failures of its own after which a candidate is infeasible.
+FAILURES = 2
+KINDS = {
+    "created",
+    "asked",
+    "told",
+    "failed",
+    "returned",
+    "withdrawn",
+    "corrected",
+    "surplus",
+    "history",
+}
+_UID = re.compile(r"([rq])(\d+)c(\d+)n(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Uid:
+    """A request: which round, candidate and running number; 'q' marks check points of the fit."""
+
+    check: bool
+    turn: int
+    candidate: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{'q' if self.check else 'r'}{self.turn}c{self.candidate}n{self.number}"
+
+    @staticmethod
+    def parse(text: str) -> Uid | None:
+        """The request of a text, or None if it is none."""
+        found = _UID.fullmatch(text)
+        if found is None:
+            return None
+        return Uid(found[1] == "q", int(found[2]), int(found[3]), int(found[4]))
+
+
+@dataclass(slots=True)
+class Asked:
+    """Who has a request, and until when."""
+
+    by: str
+    at: float
+    lease: float | None
+
+    def expired(self, now: float) -> bool:
+        """Whether the lease ran out."""
+        return self.lease is not None and now > self.at + self.lease
+
+
+@dataclass
+class Book:
+    """Everything the ledger says, in the shape that questions are asked of it."""
+
+    number: int = 0
+    definition: dict[str, Any] = field(default_factory=dict)
+    created: float = 0.0
+    asked: dict[str, Asked] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
+    writer: dict[str, str] = field(default_factory=dict)
+    failures: dict[int, list[str]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    withdrawn: set[str] = field(default_factory=set)
+    surplus: list[tuple[str, Values]] = field(default_factory=list)
+    history: list[tuple[int, Values]] = field(default_factory=list)
+    corrections: int = 0
+    touched: list[str] = field(default_factory=list)  # requests whose fate changed since last read
+    rewritten: bool = False  # an earlier value changed: what was derived must be derived again
+
+    def apply(self, number: int, event: dict[str, Any]) -> None:
+        """Take one event in."""
+        kind = event.get("kind")
+        if kind not in KINDS:
+            raise LedgerError(f"event {number} is of the unknown kind {kind!r}")
+        if (kind == "created") != (number == 1):
+            raise LedgerError(f"event {number} is {kind!r}: a study begins with one 'created'")
+        getattr(self, f"_{kind}")(event)
+        self.number = number
+
+    @property
+    def infeasible(self) -> set[int]:
+        """Candidates that failed too often by themselves."""
+        return {k for k, uids in self.failures.items() if len(uids) >= FAILURES}
+
+    def resolved(self, uid: str, candidate: int) -> bool:
+        """Whether a request needs nothing more: told, written off, or its candidate cannot run."""
+        return (
+            uid in self.values
+            or uid in self.withdrawn
+            or len(self.failures.get(candidate, ())) >= FAILURES
+        )
+
+    def out(self, uid: str, now: float) -> bool:
+        """Whether somebody is working on a request."""
+        asked = self.asked.get(uid)
+        return asked is not None and not asked.expired(now)
+
+    # ------------------------------------------------------------ one method per kind of event
+
+    def _created(self, event: dict[str, Any]) -> None:
+        self.definition, self.created = event["definition"], event["at"]
+
+    def _asked(self, event: dict[str, Any]) -> None:
+        for uid in event["uids"]:
+            self.asked[uid] = Asked(event["by"], event["at"], event["lease"])
+
+    def _told(self, event: dict[str, Any]) -> None:
+        for uid, values in event["rows"]:
+            self.values[uid] = tuple(values)
+            self.writer[uid] = event["by"]
+            self.touched.append(uid)
+
+    def _failed(self, event: dict[str, Any]) -> None:
+        for uid in event["uids"]:
+            request = Uid.parse(uid)
+            assert request is not None, "a request was not checked before it was written down"
+            self.failures.setdefault(request.candidate, []).append(uid)
+            self.reasons[uid] = event["reason"]
+            self.asked.pop(uid, None)
+            self.touched.append(uid)
+
+    def _returned(self, event: dict[str, Any]) -> None:
+        for uid in event["uids"]:
+            self.asked.pop(uid, None)
+
+    def _withdrawn(self, event: dict[str, Any]) -> None:
+        for uid in event["uids"]:
+            self.withdrawn.add(uid)
+            self.reasons[uid] = event["reason"]
+            self.asked.pop(uid, None)
+            self.touched.append(uid)
+
+    def _corrected(self, event: dict[str, Any]) -> None:
+        for uid, values in event["rows"]:
+            self.values[uid] = tuple(values)
+            self.corrections += 1
+        self.rewritten = True
+
+    def _surplus(self, event: dict[str, Any]) -> None:
+        self.surplus += [(uid, tuple(values)) for uid, values in event["rows"]]
+
+    def _history(self, event: dict[str, Any]) -> None:
+        self.history += [(k, tuple(values)) for k, values in event["rows"]]

@@ -1,0 +1,180 @@
+"""How far the policy has come: a function of the definition and the book, nothing else.
+
+A turn is one question of the policy: the pulls it wants next. When every request of the turn is
+resolved, the values are handed over in the order of the requests, whatever order they arrived in,
+and the next turn begins. So a study cut anywhere and opened again asks the same next batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
+from paretoscope.policies.base import Policy, StopReason, Tally
+from paretoscope.study.book import Book, Uid
+from paretoscope.study.methods import check_points
+from paretoscope.study.problem import Problem
+
+
+@dataclass
+class Turn:
+    """One question of the policy: its requests in order, and those not resolved yet."""
+
+    number: int
+    want: IntArray
+    uids: list[Uid]
+    texts: list[str]
+    waiting: dict[str, Uid]
+
+
+class Course:
+    """The policy's progress through a book."""
+
+    def __init__(self, problem: Problem, policy: Policy[Any]) -> None:
+        self.problem, self.policy = problem, policy
+        self.checks = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Back to the first question."""
+        self.state = self.policy.init(self.problem.setting)
+        self.pulls = np.zeros(self.problem.K, dtype=np.int64)
+        self.turn = self._turn(0)
+
+    @property
+    def stop(self) -> StopReason | None:
+        """Why nothing more is wanted."""
+        return self.policy.stopped(self.state)
+
+    def advance(self, book: Book) -> None:
+        """Take in what the book has learnt since the last time."""
+        if book.rewritten:
+            book.rewritten = False
+            book.touched.clear()
+            self.restart()
+            self._settle_all(book)
+        else:
+            self._settle(book)
+        while self.stop is None and not self.turn.waiting:
+            self._hand_over(book)
+            self.turn = self._turn(self.turn.number + 1)
+            self._settle_all(book)
+
+    def _settle(self, book: Book) -> None:
+        """Strike the requests whose fate changed."""
+        for uid in book.touched:
+            request = self.turn.waiting.get(uid)
+            if request is not None and book.resolved(uid, request.candidate):
+                del self.turn.waiting[uid]
+            elif uid in book.reasons:  # a candidate became infeasible: all its requests go
+                self._settle_all(book)
+                break
+        book.touched.clear()
+
+    def _settle_all(self, book: Book) -> None:
+        """Strike every request that is resolved."""
+        waiting = self.turn.waiting
+        for uid in [u for u, r in waiting.items() if book.resolved(u, r.candidate)]:
+            del waiting[uid]
+
+    def _turn(self, number: int) -> Turn:
+        """The requests of the policy's present question, in randomised blocks.
+
+        One replicate of every candidate per block: a drift over time then falls on all alike.
+        """
+        want = self.policy.allocate(self.state)
+        arms = np.repeat(np.arange(len(want)), want)
+        first = np.repeat(np.cumsum(want) - want, want)
+        numbers = np.arange(len(arms)) - first
+        rng = np.random.default_rng([self.problem.seed, number])
+        order = np.lexsort((rng.random(len(arms)), numbers))
+        uids = [
+            Uid(False, number, k, n)
+            for k, n in zip(arms[order].tolist(), numbers[order].tolist(), strict=True)
+        ]
+        if number == 0 and self.stop is None:
+            uids += self._check_requests(want, rng)
+        texts = [str(uid) for uid in uids]
+        return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
+
+    def _check_requests(self, want: IntArray, rng: np.random.Generator) -> list[Uid]:
+        """Replicated points beside the design, where the design alone could not test the fit."""
+        count = check_points(self.problem.setting, want)
+        self.checks = count
+        if not count:
+            return []
+        outside = np.flatnonzero(want == 0)
+        pool = outside if len(outside) >= 3 else np.arange(len(want))
+        chosen = rng.permutation(pool)[: max(1, count // 2)]
+        return [Uid(True, 0, int(k), n) for n in range(2) for k in chosen]
+
+    def _hand_over(self, book: Book) -> None:
+        """Give the turn's values to the policy, in the order of the requests."""
+        tally = self._tally(book, [uid for uid in self.turn.uids if not uid.check])
+        lost = self.turn.want - tally.counts
+        gone = np.zeros(self.problem.K, dtype=bool)
+        gone[list(book.infeasible)] = True
+        state = self.state
+        if lost.any() or gone.any():
+            state = self.policy.forgo(state, lost, gone)
+        if tally.counts.any():
+            state = self.policy.observe(state, tally)
+        self.state = state
+        self.pulls = self.pulls + tally.counts
+
+    def _tally(self, book: Book, uids: list[Uid]) -> Tally:
+        """The values of some requests as a tally on the inner scale."""
+        arms, rows = [], []
+        for uid in uids:
+            values = book.values.get(str(uid))
+            if values is not None:
+                arms.append(uid.candidate)
+                rows.append(self._filled(uid.candidate, values))
+        if not arms:
+            return Tally.empty(self.problem.K, self.problem.d)
+        return Tally.of(self.problem.K, arms, np.array(rows))
+
+    def _filled(self, candidate: int, values: tuple[float | None, ...]) -> list[float]:
+        """A row on the inner scale, with a blank exact metric taken from what is known."""
+        row = self.problem.inward(values)
+        if None not in values:
+            return row
+        known = self.problem.setting.known
+        assert known is not None, "only a metric known beforehand may be left blank"
+        return [
+            float(known[candidate, c]) if value is None else row[c]
+            for c, value in enumerate(values)
+        ]
+
+    def everything(self, book: Book) -> Tally:
+        """All measurements so far, whatever they were for: the summary a person looks at."""
+        uids = [uid for uid in map(Uid.parse, book.values) if uid is not None]
+        tally = self._tally(book, uids)
+        return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
+
+    def first_turn(self, book: Book) -> Tally:
+        """The measurements of the first turn and its check points: what the fit is tested on."""
+        uids = [uid for uid in map(Uid.parse, book.values) if uid is not None and uid.turn == 0]
+        return self._tally(book, uids)
+
+    def known_exact(self, book: Book) -> FloatArray:
+        """Exact metrics as far as they are known, on the inner scale."""
+        setting = self.problem.setting
+        known = np.full((self.problem.K, self.problem.d), np.nan)
+        if setting.known is not None:
+            known = setting.known.copy()
+        tally = self.everything(book)
+        seen = tally.counts > 0
+        columns = np.flatnonzero(self.problem.exact & np.isnan(known).any(axis=0))
+        for c in columns:
+            known[seen, c] = tally.means[seen, c]
+        return known
+
+    def gone(self, book: Book) -> BoolArray:
+        """Candidates that cannot be measured."""
+        mask = np.zeros(self.problem.K, dtype=bool)
+        mask[list(book.infeasible)] = True
+        return mask

@@ -1,0 +1,162 @@
+"""From the columns of the candidates to the numbers of a linear model, each step stated in words.
+
+A linear model is never assumed silently: no specification means no structure. Numeric columns are
+scaled to mean 0 and standard deviation 1, text becomes one column per level but the first, and an
+intercept is added unless it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from paretoscope.core.arrays import FloatArray
+from paretoscope.errors import DataError, UsageError
+
+Columns = Mapping[str, Sequence[Any]]
+# formulaic evaluates Python inside a formula: only these functions, and the columns, may be named.
+FUNCTIONS = {"C", "I", "log", "log2", "log10", "sqrt", "exp"}
+_ALLOWED = re.compile(r"[\w\s.+\-*/:^()~|,]*")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class Features:
+    """Numbers of a linear model, the name of each column, and how they were made."""
+
+    X: FloatArray
+    names: tuple[str, ...]
+    said: str
+
+
+def build_features(spec: Any, columns: Columns, K: int, *, intercept: bool) -> Features | None:  # noqa: ANN401
+    """The features a specification asks for.
+
+    Parameters
+    ----------
+    spec : None, str, list of str, array or transformer
+        Nothing; a formula; column names; the numbers themselves; anything with ``fit_transform``.
+    intercept : bool
+        Whether a column of ones is added (a formula says ``- 1`` itself).
+
+    Raises
+    ------
+    UsageError, DataError
+        If the specification names what is not there, or a cell cannot be used.
+    """
+    if spec is None:
+        return None
+    if isinstance(spec, str):
+        return _by_formula(spec, columns, K, intercept=intercept)
+    if hasattr(spec, "fit_transform"):
+        made = np.asarray(spec.fit_transform(_table(columns, K)), dtype=np.float64)
+        return _finish(made, _numbered(made), f"by {type(spec).__name__}", K, intercept=intercept)
+    if isinstance(spec, (list, tuple)) and all(isinstance(name, str) for name in spec):
+        return _by_columns(list(spec), columns, K, intercept=intercept)
+    made = np.asarray(spec, dtype=np.float64)
+    return _finish(made, _numbered(made), "as given", K, intercept=intercept)
+
+
+def _numbered(X: FloatArray) -> tuple[str, ...]:
+    """x0, x1, ... for columns without names."""
+    return tuple(f"x{k}" for k in range(X.shape[1] if X.ndim == 2 else 1))
+
+
+def _finish(
+    X: FloatArray, names: tuple[str, ...], said: str, K: int, *, intercept: bool
+) -> Features:
+    """Check the shape, add the intercept."""
+    X = X[:, None] if X.ndim == 1 else X
+    if X.ndim != 2 or len(X) != K:
+        raise UsageError(f"features of shape {X.shape} for {K} candidates: one row each")
+    if not np.isfinite(X).all():
+        row = int(np.argwhere(~np.isfinite(X))[0, 0])
+        raise DataError(f"the features of candidate number {row + 1} are not finite")
+    if intercept:
+        X, names = np.column_stack([np.ones(K), X]), ("1", *names)
+        said += ", with an intercept"
+    return Features(X, names, said)
+
+
+def numeric(values: Sequence[Any]) -> FloatArray | None:
+    """The column as numbers, or None if some value is none."""
+    try:
+        return np.array([float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _by_columns(names: list[str], columns: Columns, K: int, *, intercept: bool) -> Features:
+    """Numeric columns scaled, text columns one-hot without the first level."""
+    parts: list[FloatArray] = []
+    labels: list[str] = []
+    for name in names:
+        if name not in columns:
+            raise UsageError(f"feature {name!r} is no column: there are {sorted(columns)}")
+        numbers = numeric(columns[name])
+        if numbers is None:
+            levels = sorted(set(map(str, columns[name])))
+            for level in levels[1:]:
+                parts.append(np.array([float(str(v) == level) for v in columns[name]]))
+                labels.append(f"{name}={level}")
+        else:
+            spread = float(numbers.std())
+            parts.append((numbers - numbers.mean()) / (spread or 1.0))
+            labels.append(name)
+    X = np.column_stack(parts) if parts else np.zeros((K, 0))
+    said = "numeric columns scaled to mean 0 and deviation 1, text one column per level"
+    return _finish(X, tuple(labels), said, K, intercept=intercept)
+
+
+def check_formula(formula: str, columns: Columns) -> None:
+    """Refuse a formula that names anything but columns and whitelisted functions."""
+    if not _ALLOWED.fullmatch(formula) or "__" in formula:
+        raise UsageError(
+            f"formula {formula!r}: only names, numbers and + - * / : ^ ( ) are allowed"
+        )
+    for name in _NAME.findall(formula):
+        if name not in columns and name not in FUNCTIONS:
+            raise UsageError(
+                f"formula {formula!r}: {name!r} is neither a column ({', '.join(columns)}) nor one"
+                f" of {', '.join(sorted(FUNCTIONS))}"
+            )
+    if re.search(r"[\w)]\s*\.\s*[^\W\d]", formula):
+        raise UsageError(f"formula {formula!r}: attributes are not allowed")
+
+
+def _by_formula(formula: str, columns: Columns, K: int, *, intercept: bool) -> Features:
+    """A formula through formulaic, after the whitelist."""
+    check_formula(formula, columns)
+    try:
+        formulaic = import_module("formulaic")
+    except ImportError:
+        raise UsageError(
+            "a formula needs formulaic: pip install 'paretoscope[formula]', or name columns"
+        ) from None
+    functions = {"log": np.log, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp}
+    text = formula if intercept else f"{formula} - 1"
+    try:
+        matrix = formulaic.Formula(text).get_model_matrix(
+            _table(columns, K), context=functions, na_action="raise"
+        )
+    except Exception as error:  # whatever formulaic raises is about the caller's formula or columns
+        raise UsageError(f"formula {formula!r}: {error}") from error
+    names = tuple(str(name) for name in matrix.columns)
+    X = np.asarray(matrix, dtype=np.float64)
+    return _finish(X, names, f"by the formula {text}", K, intercept=False)
+
+
+def _table(columns: Columns, K: int) -> Any:  # noqa: ANN401  (a pandas frame)
+    """The columns as a data frame: numbers where all values are, text elsewhere."""
+    del K
+    pandas = import_module("pandas")
+    made = {}
+    for name, values in columns.items():
+        numbers = numeric(values)
+        made[name] = [str(v) for v in values] if numbers is None else numbers
+    return pandas.DataFrame(made)

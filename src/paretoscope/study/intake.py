@@ -1,0 +1,141 @@
+"""What each row of a delivery is: a measurement, a failure, a repeat, a late duplicate, or a mistake.
+
+All rows are judged before anything is written: one that cannot be used refuses them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from paretoscope.errors import DataError
+from paretoscope.study.book import Book, Uid, Values
+from paretoscope.study.problem import Problem
+
+Row = Mapping[str, Any]
+# Keys of a row that are not metrics.
+_FRAME = {"uid", "candidate", "failed", "where"}
+
+
+class Told(NamedTuple):
+    """What became of the rows of one delivery."""
+
+    accepted: int
+    repeated: int
+    pending: int
+    failed: int
+    surplus: int
+
+
+@dataclass
+class Intake:
+    """Rows sorted against what the book knows; ``by`` is who tells them."""
+
+    problem: Problem
+    book: Book
+    by: str
+    values: dict[str, Values] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    surplus: list[tuple[str, Values]] = field(default_factory=list)
+    repeated: int = 0
+    pending: int = 0
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Sort the rows; the first that cannot be used is refused by its place."""
+        for position, row in enumerate(rows):
+            try:
+                self._take(row)
+            except DataError as error:
+                where = row.get("where", f"row {position + 1}")
+                raise DataError(f"{where}: {error}") from None
+
+    def _take(self, row: Row) -> None:
+        """Sort one row."""
+        uid = self._request(row)
+        if uid in self.values or uid in self.failed:
+            raise DataError(f"uid {uid} stands in two rows")
+        if row.get("failed"):
+            self._open(uid)
+            self.failed[uid] = str(row["failed"])
+            return
+        values = self._values(row)
+        if values is None:
+            self.pending += 1
+        elif uid in self.book.values:
+            self._again(uid, values)
+        else:
+            self._open(uid)
+            self.values[uid] = values
+
+    def _request(self, row: Row) -> str:
+        """The request a row answers, which must be one of this study's."""
+        text = str(row.get("uid", ""))
+        uid = Uid.parse(text)
+        if uid is None or uid.candidate >= self.problem.K:
+            raise DataError(f"uid {text!r} is none of this study's")
+        name = self.problem.candidates.ids[uid.candidate]
+        if row.get("candidate") is not None and str(row["candidate"]) != name:
+            raise DataError(f"uid {text} was asked for candidate {name}, not {row['candidate']}")
+        return text
+
+    def _values(self, row: Row) -> Values | None:
+        """The checked values of a row; None while some metric is blank."""
+        given = {k: v for k, v in row.items() if k not in _FRAME and v is not None}
+        missing = [m for m in self.problem.metrics if m.known is None and m.name not in given]
+        if missing:  # what is there must make sense all the same
+            self.problem.check_row({**{m.name: _harmless(m.bounds) for m in missing}, **given})
+            return None
+        return self.problem.check_row(given)
+
+    def _open(self, uid: str) -> None:
+        """A request must have been asked for, and not be settled otherwise."""
+        if uid in self.book.withdrawn:
+            raise DataError(f"uid {uid} was written off: {self.book.reasons[uid]}")
+        if uid in self.book.values:
+            raise DataError(f"uid {uid} was told before: it cannot fail any more")
+        if uid not in self.book.asked and uid not in self.book.reasons:
+            raise DataError(f"uid {uid} was never asked for, or was given back")
+
+    def _again(self, uid: str, values: Values) -> None:
+        """The same values again, a late duplicate of a lost lease, or a contradiction."""
+        before = self.book.values[uid]
+        if before == values:
+            self.repeated += 1
+        elif self.by != self.book.writer[uid]:
+            self.surplus.append((uid, values))
+        else:
+            pairs = zip(self.problem.metrics, before, strict=True)
+            shown = ", ".join(f"{m.name} = {v}" for m, v in pairs)
+            raise DataError(f"uid {uid} was told before as {shown}: correct it if that was wrong")
+
+    def records(self, now: float) -> list[dict[str, Any]]:
+        """The events that write the rows down."""
+        made: list[dict[str, Any]] = []
+        if self.values:
+            rows = [[uid, list(values)] for uid, values in self.values.items()]
+            made.append({"kind": "told", "rows": rows, "by": self.by, "at": now})
+        for reason in dict.fromkeys(self.failed.values()):
+            uids = [uid for uid, said in self.failed.items() if said == reason]
+            made.append(
+                {"kind": "failed", "uids": uids, "reason": reason, "by": self.by, "at": now}
+            )
+        if self.surplus:
+            late = [[uid, list(values)] for uid, values in self.surplus]
+            made.append({"kind": "surplus", "rows": late})
+        return made
+
+    def told(self) -> Told:
+        """How many rows of each kind there were."""
+        return Told(
+            accepted=len(self.values),
+            repeated=self.repeated,
+            pending=self.pending,
+            failed=len(self.failed),
+            surplus=len(self.surplus),
+        )
+
+
+def _harmless(bounds: tuple[float, float] | None) -> float:
+    """A value that passes for a blank cell while the others are checked."""
+    return 0.5 if bounds is None else sum(bounds) / 2.0

@@ -1,0 +1,199 @@
+"""Which policy a study runs: named, or chosen with a reason; written down without pickling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, NamedTuple
+
+from paretoscope.core.arrays import IntArray
+from paretoscope.errors import DataError, ParetoscopeError, UsageError
+from paretoscope.policies.base import Policy
+from paretoscope.policies.fixed import FixedDesign, OneShot
+from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
+from paretoscope.policies.gege_budget import GEGEBudget
+from paretoscope.policies.setting import Setting
+from paretoscope.policies.uniform import Uniform
+
+_KNOWN: dict[str, Any] = {
+    "FixedDesign": FixedDesign,
+    "GEGE": GEGEConfidence,
+    "GEGEBudget": GEGEBudget,
+    "OneShot": OneShot,
+    "Uniform": Uniform,
+}
+# Looks at a fixed design when nobody says how many batches there will be.
+LOOKS = 10
+# Rounds of a study that only a time limits: each has about four times the pulls of the last.
+TIMED_ROUNDS = 30
+
+
+def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
+    """A policy as its name and the settings that differ from the defaults."""
+    for name, kind in _KNOWN.items():
+        if type(policy) is kind:
+            known = fields(kind)  # every policy here is a dataclass
+            settings = {f.name: getattr(policy, f.name) for f in known}
+            defaults = {f.name: f.default for f in known if f.default is not MISSING}
+            changed = {k: v for k, v in settings.items() if k not in defaults or v != defaults[k]}
+            plain = {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
+            return {"policy": name, "settings": plain}
+    raise UsageError(
+        f"method {type(policy).__name__} cannot be written into a study: use one of"
+        f" {', '.join(_KNOWN)}"
+    )
+
+
+def method_from_plain(plain: dict[str, Any]) -> Policy[Any]:
+    """The policy written by `method_to_plain`."""
+    kind = _KNOWN.get(plain["policy"])
+    if kind is None:
+        raise DataError(f"the study's method {plain['policy']!r} is not known to this version")
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["settings"].items()}
+    policy: Policy[Any] = kind(**settings)
+    return policy
+
+
+class Choice(NamedTuple):
+    """A chosen policy and the sentence that says why."""
+
+    policy: Policy[Any]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a study was asked for: a risk, a tolerance, a budget, a number of batches."""
+
+    delta: float = 0.05
+    epsilon: float = 0.0
+    budget: int | None = None
+    batches: int | None = None
+    time: float | None = None
+
+
+def choose(setting: Setting, wishes: Wishes) -> Choice:
+    """The policy that suits: fixed looks when the budget is below the predicted need, else rounds.
+
+    Raises
+    ------
+    UsageError
+        If there is neither a tolerance nor a budget nor a time: tied candidates would never stop.
+    """
+    tolerant = bool(wishes.epsilon) or (setting.epsilon is not None and setting.epsilon.any())
+    noisy = bool(setting.noisy.any())
+    if noisy and not tolerant and wishes.budget is None and wishes.time is None:
+        raise UsageError(
+            "give an epsilon, a budget or a time: two candidates that are equal would be measured"
+            " for ever"
+        )
+    rounds = GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)
+    if wishes.time is not None and not tolerant:
+        rounds = replace(rounds, max_rounds=TIMED_ROUNDS)
+    if wishes.budget is None:
+        return Choice(rounds, _why_rounds(setting))
+    fixed = fixed_design(wishes)
+    need = predicted_need(rounds, setting)
+    if need is not None and need <= wishes.budget:
+        capped = replace(rounds, max_samples=wishes.budget)
+        return Choice(capped, f"{need} measurements should do, and the budget is {wishes.budget}")
+    what = (
+        "the need cannot be told before the noise is known"
+        if need is None
+        else f"{need} would be needed"
+    )
+    return Choice(
+        fixed, f"the budget is {wishes.budget} and {what}: one design, looked at as data come"
+    )
+
+
+def fixed_design(wishes: Wishes) -> FixedDesign:
+    """Fixed looks for a budget."""
+    assert wishes.budget is not None
+    return FixedDesign(
+        delta=wishes.delta,
+        epsilon=wishes.epsilon,
+        budget=wishes.budget,
+        looks=wishes.batches or LOOKS,
+    )
+
+
+def _why_rounds(setting: Setting) -> str:
+    """Why elimination in rounds is the choice."""
+    shape = "linear in the features" if setting.model.linear else "unstructured"
+    noise = "unknown noise" if setting.noise.only(setting.noisy).unknowns.any() else "known noise"
+    return f"means {shape}, {noise}, no budget: rounds that eliminate until all is decided"
+
+
+def predicted_need(policy: Policy[Any], setting: Setting) -> int | None:
+    """Most measurements the rounds would need if nothing were eliminated; None if unknown."""
+    forecast = policy.plan(setting)
+    if not forecast:
+        return 0
+    if math.isinf(forecast[-1].accuracy):
+        return None
+    return sum(step.high for step in forecast)
+
+
+class Option(NamedTuple):
+    """One method of a plan: what it would spend, or why it does not apply."""
+
+    name: str
+    low: int | None
+    high: int | None
+    said: str
+
+
+def options(setting: Setting, wishes: Wishes) -> list[Option]:
+    """Predicted measurements of every method that could run this study."""
+    made: list[tuple[str, Policy[Any]]] = []
+    made.append(("GEGE", GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)))
+    if wishes.budget is not None:
+        made.append(("FixedDesign", fixed_design(wishes)))
+        made.append(("OneShot (no certificate)", OneShot(wishes.budget)))
+    return [_option(name, policy, setting) for name, policy in made]
+
+
+def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
+    """Predicted pulls of one method."""
+    try:
+        forecast = policy.plan(setting)
+    except ParetoscopeError as error:
+        return Option(name, None, None, str(error))
+    low = forecast[0].low if forecast else 0
+    high = sum(step.high for step in forecast)
+    if forecast and math.isinf(forecast[-1].accuracy):
+        return Option(name, low, None, "more rounds follow once the noise is known")
+    return Option(
+        name, low, high, f"{len(forecast)} rounds at most" if forecast else "nothing to do"
+    )
+
+
+def check_points(setting: Setting, want: IntArray) -> int:
+    """Extra pulls of the first round that make the test of the linear model possible.
+
+    About a fifth of the round, where its design alone leaves too few degrees of freedom: a design on
+    exactly h points fits any truth.
+    """
+    if not setting.model.linear:
+        return 0
+    N, m, h = int(want.sum()), int((want > 0).sum()), setting.model.rank
+    if m - h >= 3 and N - m >= 5:
+        return 0
+    return max(6, 2 * math.ceil(0.1 * N))
+
+
+def check_terms(policy: Policy[Any], setting: Setting) -> None:
+    """Refuse a policy that this study could not run, before anything is written.
+
+    A certified policy without tolerance and without a cap would measure tied candidates for ever.
+    """
+    policy.init(setting)
+    if isinstance(policy, GEGEConfidence) and setting.noisy.any():
+        tolerant = policy.epsilon > 0 or (setting.epsilon is not None and setting.epsilon.any())
+        capped = policy.max_rounds is not None or policy.max_samples < MOST_SAMPLES
+        if not (tolerant or capped):
+            raise UsageError(
+                "give an epsilon, max_samples or max_rounds: two candidates that are equal would be"
+                " measured for ever"
+            )

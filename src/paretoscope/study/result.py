@@ -1,0 +1,286 @@
+"""What a study knows at present: verdicts by name, estimates in the metrics' own units, the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import optimize, special
+
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
+from paretoscope.core.confidence import LackOfFit, lack_of_fit
+from paretoscope.core.dominance import non_dominated
+from paretoscope.errors import UsageError
+from paretoscope.policies.base import Certificate, Tally, Verdict
+from paretoscope.policies.reading import noisy_part
+from paretoscope.study.problem import Problem
+
+# Intervals of the table are for reading, one candidate at a time.
+_LEVEL = 0.95
+# Draws of the posterior behind "P(in the front)".
+_DRAWS = 400
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Means of all candidates on the inner scale, with pointwise half widths (NaN where unknown)."""
+
+    mu: FloatArray
+    half: FloatArray
+    sigma: FloatArray
+    nu: int
+
+
+def estimate(problem: Problem, tally: Tally, exact: FloatArray) -> Estimate:
+    """Least squares (or plain means) over everything measured: a summary, not the certificate."""
+    setting, model = problem.setting, problem.setting.model
+    mu, half = exact.copy(), np.full((problem.K, problem.d), np.nan)
+    half[:, problem.exact] = 0.0
+    noisy = np.flatnonzero(setting.noisy)
+    nothing = Estimate(mu, half, np.full(len(noisy), np.nan), 0)
+    if not tally.counts.any() or not len(noisy):
+        return nothing
+    arms = noisy_part(setting, _by_arm(setting.model.first, model.inverse, tally))
+    seen = np.flatnonzero(arms.counts) if not model.linear else np.arange(len(model.first))
+    spread = model.spread(seen, arms.counts)
+    if spread is None:
+        return nothing
+    values, residual = model.estimate(seen, *arms)
+    nu = residual.df_lack + residual.df_pure
+    squares = (residual.lack_of_fit + residual.pure_error) / max(nu, 1)
+    known = setting.noise.only(setting.noisy).sigma
+    sigma = np.where(np.isnan(known), np.sqrt(squares) if nu else np.nan, known)
+    z = -special.stdtrit(max(nu, 1), (1 - _LEVEL) / 2)
+    radii = model.deviations(seen, arms.counts)
+    full_mu = np.full((len(model.first), len(noisy)), np.nan)
+    full_half = full_mu.copy()
+    full_mu[seen], full_half[seen] = values, z * radii[:, None] * sigma
+    mu[:, noisy], half[:, noisy] = full_mu[model.inverse], full_half[model.inverse]
+    return Estimate(mu, half, sigma, nu)
+
+
+def _by_arm(first: Any, inverse: Any, tally: Tally) -> Tally:  # noqa: ANN401  (index arrays)
+    """All measurements under the candidate that stands for its arm (equal features are one arm)."""
+    if len(first) == len(inverse):
+        return tally
+    merged = Tally.empty(*tally.means.shape)
+    for k in np.flatnonzero(tally.counts):
+        one = Tally.empty(*tally.means.shape)
+        at = int(first[inverse[k]])
+        one.counts[at], one.means[at], one.m2[at] = tally.counts[k], tally.means[k], tally.m2[k]
+        merged = merged.merge(one)
+    return merged
+
+
+def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
+    """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything."""
+    setting, model = problem.setting, problem.setting.model
+    noisy = np.flatnonzero(setting.noisy)
+    usable = ~np.isnan(found.mu).any(axis=1)
+    out = np.full(problem.K, np.nan)
+    if not usable.any() or np.isnan(found.sigma).any():
+        return out
+    rng = np.random.default_rng([seed, 11])
+    arms = noisy_part(setting, _by_arm(model.first, model.inverse, tally))
+    seen = np.flatnonzero(arms.counts) if not model.linear else np.arange(len(model.first))
+    spread = model.spread(seen, arms.counts)
+    assert spread is not None
+    factors = spread.W if spread.W is not None else None
+    hits = np.zeros(int(usable.sum()))
+    for _ in range(_DRAWS):
+        stretch = np.sqrt(max(found.nu, 1) / rng.chisquare(max(found.nu, 1)))
+        if factors is not None:
+            luck = factors @ rng.standard_normal((factors.shape[1], len(noisy)))
+        else:
+            assert spread.v is not None
+            luck = np.sqrt(spread.v)[:, None] * rng.standard_normal((len(seen), len(noisy)))
+        full = np.zeros((len(model.first), len(noisy)))
+        full[seen] = luck * found.sigma * stretch
+        mu = found.mu.copy()
+        mu[:, noisy] += full[model.inverse]
+        hits += non_dominated(mu[usable])
+    out[usable] = hits / _DRAWS
+    return out
+
+
+def fit_test(problem: Problem, tally: Tally) -> LackOfFit | None:
+    """The test of the linear model on some measurements; None where they cannot test it."""
+    setting = problem.setting
+    arms = noisy_part(setting, _by_arm(setting.model.first, setting.model.inverse, tally))
+    everything = np.arange(len(setting.model.first))
+    if not arms.counts.any() or setting.model.spread(everything, arms.counts) is None:
+        return None
+    _, residual = setting.model.estimate(everything, *arms)
+    if residual.df_lack < 1 or residual.df_pure < 1 or not (residual.pure_error > 0).all():
+        return None
+    N = int(arms.counts.sum())
+    return lack_of_fit(
+        residual.lack_of_fit, residual.pure_error, residual.df_lack, residual.df_pure, N
+    )
+
+
+def tested(problem: Problem, certificate: Certificate, tally: Tally) -> Certificate:
+    """The certificate after the test of the linear model: withheld if untested or refused."""
+    if not problem.setting.model.linear or not problem.setting.noisy.any():
+        return certificate
+    names = [m.name for m, noisy in zip(problem.metrics, ~problem.exact, strict=True) if noisy]
+    fit = fit_test(problem, tally)
+    if fit is None:
+        return replace(certificate, certified=False, reason="linearity untested")
+    if fit.rejected.any():
+        worst = int(np.argmin(fit.p))
+        reason = (
+            f"the linear model does not fit {names[worst]} (p = {fit.p[worst]:.2g}): give richer"
+            " features, or none"
+        )
+        return replace(certificate, certified=False, reason=reason)
+    found = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, fit.detectable, strict=True))
+    said = f"the linear model was tested; a root mean square misfit of {found} would have been found with power .8"
+    return replace(certificate, assumptions=(*certificate.assumptions, said))
+
+
+@dataclass(frozen=True)
+class Result:
+    """Verdicts of a study by candidate id, its estimates and its certificate."""
+
+    problem: Problem
+    verdict: Verdict
+    certificate: Certificate
+    found: Estimate
+    counts: IntArray
+
+    def _ids(self, mask: BoolArray) -> list[str]:
+        return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]
+
+    @property
+    def pareto_set(self) -> list[str]:
+        """Ids of the answer: accepted and near."""
+        return self._ids(self.verdict.answer)
+
+    @property
+    def accepted(self) -> list[str]:
+        """Certainly optimal."""
+        return self._ids(self.verdict.accepted)
+
+    @property
+    def near(self) -> list[str]:
+        """Certainly within epsilon of optimal."""
+        return self._ids(self.verdict.near)
+
+    @property
+    def rejected(self) -> list[str]:
+        """Certainly not optimal."""
+        return self._ids(self.verdict.rejected)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Not known yet."""
+        return self._ids(self.verdict.undecided)
+
+    @property
+    def infeasible(self) -> list[str]:
+        """Could not be measured."""
+        return self._ids(self.verdict.infeasible)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the answer carries the guarantee."""
+        return self.certificate.certified
+
+    @property
+    def achieved_epsilon(self) -> dict[str, float]:
+        """Smallest tolerance the data certify for what is kept; a ratio - 1 on the log scale."""
+        return {
+            m.name: float(np.expm1(e)) if m.scale == "log" else float(e)
+            for m, e in zip(self.problem.metrics, self.certificate.achieved_epsilon, strict=True)
+        }
+
+    @cached_property
+    def status(self) -> list[str]:
+        """One word per candidate."""
+        words = np.full(self.problem.K, "undecided", dtype=object)
+        for name in ("accepted", "near", "rejected", "infeasible"):
+            words[getattr(self.verdict, name)] = name
+        return [str(word) for word in words]
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per candidate: id, columns, verdict, measurements, estimates with 95 % intervals."""
+        low, high = self.intervals
+        means = self.problem.outward(self.found.mu)
+        rows = []
+        for k, name in enumerate(self.problem.candidates.ids):
+            row = {"candidate": name, **self.problem.candidates.row(k)}
+            row |= {"verdict": self.status[k], "n": int(self.counts[k])}
+            for c, metric in enumerate(self.problem.metrics):
+                row |= {
+                    metric.name: _cell(means[k, c]),
+                    f"{metric.name} low": _cell(low[k, c]),
+                    f"{metric.name} high": _cell(high[k, c]),
+                }
+            rows.append(row)
+        return rows
+
+    @cached_property
+    def intervals(self) -> tuple[FloatArray, FloatArray]:
+        """Pointwise 95 % intervals in the metrics' own units."""
+        one = self.problem.outward(self.found.mu - self.found.half)
+        two = self.problem.outward(self.found.mu + self.found.half)
+        return np.minimum(one, two), np.maximum(one, two)
+
+    @property
+    def margins(self) -> list[dict[str, Any]]:
+        """Why each candidate left: verdict, round, margin, what it had to reach, and by whom."""
+        ids = self.problem.candidates.ids
+        return [
+            {
+                "candidate": ids[d.arm],
+                "verdict": d.status,
+                "round": d.round,
+                "margin": _cell(d.gap),
+                "needed": _cell(d.threshold),
+                "by": ids[d.by] if d.by >= 0 else None,
+            }
+            for d in self.verdict.decisions
+        ]
+
+    def cover(self, epsilon: Mapping[str, float] | None = None) -> list[str]:
+        """The fewest kept candidates within epsilon of which every other kept one lies (by estimates).
+
+        Parameters
+        ----------
+        epsilon : dict, optional
+            Tolerance per metric on the inner scale; by default the study's, or what was achieved.
+        """
+        kept = np.flatnonzero(self.verdict.answer)
+        if len(kept) <= 1:
+            return self._ids(self.verdict.answer)
+        tolerance = self._tolerance(epsilon)
+        mu = self.found.mu[kept]
+        covers = (mu[None, :, :] + tolerance >= mu[:, None, :]).all(axis=2)  # column covers row
+        solved = optimize.milp(
+            np.ones(len(kept)),
+            constraints=optimize.LinearConstraint(covers.astype(float), lb=1.0),
+            integrality=np.ones(len(kept)),
+            bounds=optimize.Bounds(0, 1),
+        )
+        assert solved.success, "every candidate covers itself"
+        return [self.problem.candidates.ids[k] for k in kept[solved.x > 0.5]]
+
+    def _tolerance(self, epsilon: Mapping[str, float] | None) -> FloatArray:
+        """Tolerance per metric on the inner scale."""
+        names = [metric.name for metric in self.problem.metrics]
+        if epsilon is not None:
+            unknown = set(epsilon) - set(names)
+            if unknown:
+                raise UsageError(f"{min(unknown)!r} is no metric: there are {names}")
+            return np.array([float(epsilon.get(name, 0.0)) for name in names])
+        own = self.certificate.epsilon
+        return own if own.any() else np.nan_to_num(self.certificate.achieved_epsilon, posinf=0.0)
+
+
+def _cell(value: float) -> float | None:
+    """A number for a table: None where there is none."""
+    return float(value) if np.isfinite(value) else None

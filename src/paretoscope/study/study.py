@@ -1,0 +1,312 @@
+"""The one mutable object: ask what to measure next, tell what came, read what is known.
+
+Write first, then believe: every call that changes anything appends an event to the ledger, and the
+live state moves only by folding the ledger's events (`Book.apply`). When others have appended in
+the meantime, their events are folded first and the call is decided again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
+from paretoscope.ledger.base import Ledger
+from paretoscope.policies.base import Policy, StopReason
+from paretoscope.policies.fixed import FixedDesign
+from paretoscope.study import methods, result
+from paretoscope.study.book import Book, Uid
+from paretoscope.study.course import Course
+from paretoscope.study.intake import Intake, Told
+from paretoscope.study.methods import Wishes
+from paretoscope.study.problem import Problem
+from paretoscope.study.result import Result
+
+T = TypeVar("T")
+Record = dict[str, Any]
+
+
+class Request(NamedTuple):
+    """One measurement to make."""
+
+    uid: str
+    candidate: str
+    replicate: int
+    round: int
+
+
+class Status(NamedTuple):
+    """Where a study stands."""
+
+    round: int
+    done: int
+    due: int
+    outstanding: int
+    counts: dict[str, int]
+    stop: StopReason | None
+    result: Result
+    front: list[tuple[str, float]]  # id and P(in the front), likeliest first; not a guarantee
+    method: str
+    reason: str
+
+
+class Study:
+    """A study on a ledger; make one with `create`, come back to it with `open`.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Holds at least the event 'created'.
+    clock : callable
+        Seconds since the epoch; leases are counted by it.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], float] = time.time) -> None:
+        self.ledger, self.clock = ledger, clock
+        self._book = Book()
+        self._read_on()
+        if not self._book.definition:
+            raise LedgerError("the store is empty: create the study first")
+        definition = self._book.definition
+        self.problem = Problem.from_plain(definition["problem"])
+        self.policy: Policy[Any] = methods.method_from_plain(definition["method"])
+        self.wishes = Wishes(**definition["wishes"])
+        self.reason: str = definition["reason"]
+        self._course = Course(self.problem, self.policy)
+        self._course.advance(self._book)
+
+    # ------------------------------------------------------------ making and opening
+
+    @classmethod
+    def on(cls, ledger: Ledger, definition: Record, clock: Callable[[], float] = time.time) -> Self:
+        """A study on a ledger: a fresh one with this definition, or the one that has it already.
+
+        Raises
+        ------
+        UsageError
+            If the ledger holds a study with another definition; the message shows what differs.
+        """
+        event = {"kind": "created", "definition": definition, "at": clock()}
+        with suppress(Conflict):  # somebody made it before, perhaps a moment ago: compared below
+            ledger.append([event], expect=0)
+        study = cls(ledger, clock)
+        difference = differences(study._book.definition, definition)
+        if difference:
+            raise UsageError("the store holds another study: " + "; ".join(difference[:5]))
+        return study
+
+    def _read_on(self) -> None:
+        """Fold what the ledger has and the book has not."""
+        for number, event in self.ledger.read(after=self._book.number):
+            self._book.apply(number, event)
+
+    def refresh(self) -> None:
+        """Take in what others have told."""
+        self._read_on()
+        self._course.advance(self._book)
+
+    def _commit(self, decide: Callable[[], tuple[list[Record], T]]) -> T:
+        """Append what is decided, having seen everything; decide again if others were faster."""
+        while True:
+            self.refresh()
+            records, answer = decide()
+            if not records:
+                return answer
+            try:
+                self.ledger.append(records, expect=self._book.number)
+            except Conflict:
+                continue
+            self.refresh()
+            return answer
+
+    # ------------------------------------------------------------ asking
+
+    def ask(
+        self, n: int | None = None, *, by: str = "", lease: float | None = None
+    ) -> list[Request]:
+        """The next requests, at most n (all of the present round by default); none when stopped.
+
+        Parameters
+        ----------
+        by : str
+            Who will measure.
+        lease : float, optional
+            Seconds after which the requests may be given to somebody else; by default never.
+        """
+        if n is not None and n < 1:
+            raise UsageError(f"ask for at least one measurement, not {n}")
+
+        def decide() -> tuple[list[Record], list[Request]]:
+            now = self.clock()
+            free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]
+            chosen = free if n is None else free[:n]
+            if not chosen or self._course.stop is not None:
+                return [], []
+            event = {"kind": "asked", "uids": chosen, "lease": lease, "by": by, "at": now}
+            return [event], [self._request(uid) for uid in chosen]
+
+        return self._commit(decide)
+
+    def _request(self, text: str) -> Request:
+        """A request by its text."""
+        uid = Uid.parse(text)
+        assert uid is not None
+        before = int(self._course.pulls[uid.candidate])
+        name = self.problem.candidates.ids[uid.candidate]
+        return Request(text, name, before + uid.number + 1, uid.turn + 1)
+
+    def pending(self) -> list[Request]:
+        """Requests that somebody has, and nothing has come of yet."""
+        now = self.clock()
+        waiting = self._course.turn.waiting
+        return [self._request(uid) for uid in waiting if self._book.out(uid, now)]
+
+    def release(self, uids: Iterable[str] | None = None, reason: str = "given back") -> int:
+        """Give requests back (all outstanding ones by default): they will be asked again."""
+        return self._give("returned", uids, reason)
+
+    def withdraw(self, uids: Iterable[str], reason: str) -> int:
+        """Write requests off: their measurements will never come."""
+        return self._give("withdrawn", uids, reason)
+
+    def _give(self, kind: str, uids: Iterable[str] | None, reason: str) -> int:
+        """Requests that somebody has, returned or written off."""
+        named = None if uids is None else list(uids)
+
+        def decide() -> tuple[list[Record], int]:
+            now = self.clock()
+            waiting = self._course.turn.waiting
+            outstanding = {uid for uid in waiting if self._book.out(uid, now)}
+            chosen = sorted(outstanding) if named is None else named
+            for uid in chosen:
+                if uid not in waiting:
+                    raise DataError(f"{uid!r} is not outstanding: it was told, or never asked for")
+            event = {"kind": kind, "uids": chosen, "reason": reason}
+            return [event] if chosen else [], len(chosen)
+
+        return self._commit(decide)
+
+    # ------------------------------------------------------------ telling
+
+    def tell(
+        self, rows: Iterable[Mapping[str, Any]], *, by: str = "", dry_run: bool = False
+    ) -> Told:
+        """Measurements, all of them or none: one mapping each, with ``uid`` and the metrics.
+
+        A row whose metrics are blank (None or missing) stays pending; one with ``failed`` set to a reason
+        is the candidate's own failure; ``candidate``, if given, must be the one that was asked for.
+        The same row told twice is counted once.
+
+        Raises
+        ------
+        DataError
+            If any row cannot be used; nothing is stored then.
+        """
+        given = list(rows)
+
+        def decide() -> tuple[list[Record], Told]:
+            intake = Intake(self.problem, self._book, by)
+            intake.take(given)
+            return [] if dry_run else intake.records(self.clock()), intake.told()
+
+        return self._commit(decide)
+
+    def tell_failed(self, uid: str, reason: str, *, lost: bool = False, by: str = "") -> None:
+        """A measurement that came to nothing.
+
+        Parameters
+        ----------
+        lost : bool
+            Whether it was lost on the way (a worker died): then the same request is asked again. Else it
+            is the candidate's own failure; at the second one the candidate is infeasible.
+        """
+        if lost:
+            self.release([uid], reason)
+        else:
+            self.tell([{"uid": uid, "failed": reason}], by=by)
+
+    def correct(self, uid: str, values: Mapping[str, Any], reason: str) -> None:
+        """Replace a value told before; everything that followed from it is worked out again."""
+        row = self.problem.check_row(values)
+
+        def decide() -> tuple[list[Record], None]:
+            if uid not in self._book.values:
+                raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
+            event = {"kind": "corrected", "rows": [[uid, list(row)]], "reason": reason}
+            return [event], None
+
+        self._commit(decide)
+
+    def add_history(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Earlier measurements, for estimates and pictures; they never enter a certificate."""
+        index = self.problem.candidates.index
+        lines: list[list[Any]] = []
+        for position, row in enumerate(rows):
+            name = str(row.get("candidate", ""))
+            if name not in index:
+                raise DataError(f"row {position + 1}: there is no candidate {name!r}")
+            values = {k: v for k, v in row.items() if k != "candidate"}
+            lines.append([index[name], list(self.problem.check_row(values))])
+        event = {"kind": "history", "rows": lines}
+        return self._commit(lambda: ([event] if lines else [], len(lines)))
+
+    # ------------------------------------------------------------ reading
+
+    def result(self) -> Result:
+        """What is known at present."""
+        self.refresh()
+        course, book = self._course, self._book
+        verdict = self.policy.verdict(course.state)
+        tally = course.everything(book)
+        looks = isinstance(self.policy, FixedDesign)  # its design is fixed: all data test the fit
+        certificate = result.tested(
+            self.problem, verdict.certificate, tally if looks else course.first_turn(book)
+        )
+        certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
+        found = result.estimate(self.problem, tally, course.known_exact(book))
+        return Result(self.problem, verdict, certificate, found, tally.counts)
+
+    def status(self) -> Status:
+        """Where the study stands, for a person."""
+        now = self.result()
+        turn, clock = self._course.turn, self.clock()
+        tally = self._course.everything(self._book)
+        chance = result.probabilities(self.problem, now.found, tally, self.problem.seed)
+        order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
+        ids = self.problem.candidates.ids
+        front = [(ids[k], float(chance[k])) for k in order.tolist() if chance[k] > 0]
+        return Status(
+            round=turn.number + 1,
+            done=int(tally.counts.sum()),
+            due=len(turn.waiting) if self._course.stop is None else 0,
+            outstanding=sum(self._book.out(uid, clock) for uid in turn.waiting),
+            counts={word: now.status.count(word) for word in sorted(set(now.status))},
+            stop=self._course.stop,
+            result=now,
+            front=front,
+            method=self._book.definition["method"]["policy"],
+            reason=self.reason,
+        )
+
+    def plan(self) -> list[methods.Option]:
+        """Predicted measurements of every method that could run this study."""
+        return methods.options(self.problem.setting, self.wishes)
+
+
+def differences(old: Any, new: Any, where: str = "") -> list[str]:  # noqa: ANN401  (JSON values)
+    """What differs between two definitions, as sentences; versions are not compared."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        found = []
+        for key in sorted({*old, *new} - {"version"}):
+            inner = f"{where}.{key}" if where else key
+            found += differences(old.get(key), new.get(key), inner)
+        return found
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return [text for k, (a, b) in pairs for text in differences(a, b, f"{where}[{k}]")]
+    return [] if old == new else [f"{where} is {old!r} there and {new!r} here"[:200]]
