@@ -42,7 +42,7 @@ bench-core: setup ## speed of the kernels beside their peers, each row checked f
 
 lock: setup ## refresh the pinned development environment
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --group dev pyproject.toml --output-file requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --group dev --all-extras pyproject.toml --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

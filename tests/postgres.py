@@ -1,128 +1,148 @@
-"""A real PostgreSQL server of our own, for as long as the tests run."""
+"""A real PostgreSQL server for the tests: private, on a free port, gone when they end."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 import pytest
 
-SETTINGS = {
-    "fsync": "on",
-    "synchronous_commit": "on",
-    "full_page_writes": "on",
-    "shared_buffers": "16MB",
-    "max_connections": "40",
-    "autovacuum": "off",
-    "restart_after_crash": "on",
-}
+USERS = ("postgres", "nobody")  # who runs the server where the tests run as root, which it refuses
+# Little memory; everything that makes a commit durable stays as it is by default (fsync is on).
+SETTINGS = (
+    "shared_buffers=16MB",
+    "max_connections=60",
+    "autovacuum=off",
+    "log_min_messages=fatal",
+    "recovery_init_sync_method=syncfs",
+)
 
 
-def binaries():
-    """The folder of initdb, pg_ctl and postgres, or None."""
-    on_path = [Path(found).resolve().parent for found in (shutil.which("pg_ctl"),) if found]
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    for folder in [*on_path, *installed]:
-        if all((folder / name).exists() for name in ("initdb", "pg_ctl", "postgres")):
-            return folder
-    return None
+@dataclass
+class Server:
+    """A cluster in a folder of its own, owned by a user that PostgreSQL accepts."""
+
+    folder: Path
+    binaries: Path
+    user: str | None
+    port: int = field(default=0)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    def address(self, study: str, *, port: int | None = None, database: str = "postgres") -> str:
+        place = f"127.0.0.1:{port or self.port}/{database}"
+        return f"postgresql://tester@{place}?sslmode=disable&gssencmode=disable&study={study}"
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(self.address("").partition("?")[0], autocommit=True)
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of the server's programs, which must succeed."""
+        done = subprocess.run(
+            [str(self.binaries / program), *arguments],
+            user=self.user,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # the server inherits it: a pipe would never end
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode:
+            log = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+            raise RuntimeError(f"{program} {arguments} failed\n{log}")
+
+    def create(self) -> None:
+        self.run(
+            "initdb", "--no-sync", "--auth=trust", "--username=tester", "--encoding=UTF8",
+            "--locale=C", "--pgdata=data",
+        )  # fmt: skip
+        with (self.folder / "data" / "postgresql.conf").open("a", encoding="utf-8") as conf:
+            conf.write("\n".join((*SETTINGS, f"unix_socket_directories='{self.folder}'", "")))
+
+    def start(self) -> None:
+        """Start on a port that is free, again on the same one after a stop."""
+        for _ in range(5):  # somebody may take a free port before the server does
+            port = self.port or free_port()
+            options = f"-p {port} -c listen_addresses=127.0.0.1"
+            try:
+                self.run("pg_ctl", "start", "-w", "-D", "data", "-l", str(self.log), "-o", options)
+            except RuntimeError:
+                if self.port:
+                    raise
+                continue
+            self.port = port
+            return
+        raise RuntimeError(f"no server after five attempts\n{self.log.read_text('utf-8')}")
+
+    def stop(self, mode: str) -> None:
+        """``fast`` ends orderly, ``immediate`` like a power cut of this one program."""
+        self.run("pg_ctl", "stop", "-w", "-D", "data", "-m", mode)
 
 
-def unprivileged():
-    """Options of subprocess for a user that PostgreSQL agrees to run as: anyone but root."""
-    if os.getuid():
-        return {}
-    for name in ("postgres", "nobody"):
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    return pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
-
-
-def free_port():
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        return int(probe.getsockname()[1])
 
 
-class Server:
-    """A server in a temporary folder, on a socket there and on a port of the loopback."""
-
-    def __init__(self, folder, programs, identity):
-        self.folder, self.programs, self.identity = folder, programs, identity
-        self.port = free_port()
-        self.data = folder / "data"
-
-    def run(self, program, *arguments):
-        done = subprocess.run(
-            [self.programs / program, *map(str, arguments)],
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-            **self.identity,
-        )
-        assert done.returncode == 0, done.stderr
-
-    def initialise(self):
-        self.run("initdb", "-D", self.data, "-U", "lab", "-A", "trust", "-E", "UTF8", "--no-sync")
-        lines = SETTINGS | {"unix_socket_directories": f"'{self.folder}'", "port": str(self.port)}
-        with (self.data / "postgresql.conf").open("a") as stream:
-            stream.writelines(f"{name} = {value}\n" for name, value in lines.items())
-
-    def start(self):
-        self.run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "start")
-
-    def stop(self, mode="fast"):
-        self.run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
-
-    def kill_backend(self, pid):
-        """As the kernel does when memory runs out; the server then restarts itself."""
-        with psycopg.connect(self.admin()) as connection:
-            known = connection.execute("SELECT pid FROM pg_stat_activity").fetchall()
-        assert (pid,) in known
-        os.kill(pid, signal.SIGKILL)
-
-    def admin(self):
-        return f"postgresql://lab@127.0.0.1:{self.port}/postgres"
-
-    def address(self, study):
-        return f"{self.admin()}?study={study}"
-
-    def by_socket(self, study):
-        return f"postgresql:///postgres?host={self.folder}&port={self.port}&user=lab&study={study}"
+def find_binaries() -> Path | None:
+    """The folder of initdb, pg_ctl and postgres: on PATH, or where Debian keeps the newest."""
+    candidates = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
+    debian = Path("/usr/lib/postgresql").glob("*/bin")
+    candidates += sorted(debian, key=lambda path: int(path.parent.name), reverse=True)
+    complete = (path for path in candidates if (path / "pg_ctl").exists())
+    return next(complete, None)
 
 
-def running():
-    """A server that runs until the generator goes on; skips where there is no PostgreSQL."""
-    programs = binaries()
-    if programs is None:
-        pytest.skip("needs the server of PostgreSQL: initdb, pg_ctl and postgres were not found")
-    identity = unprivileged()
-    with tempfile.TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        if identity:
-            os.chown(folder, identity["user"], identity["group"])
-        server = Server(folder, programs, identity)
-        server.initialise()
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop("immediate")
+def server_user() -> str | None:
+    """Nobody special, unless the tests run as root."""
+    if os.getuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in USERS if name in known)
+
+
+RUNNING = pytest.StashKey[Server]()
+
+
+def start_server(config: pytest.Config) -> Server:
+    """A server that is stopped and removed when the tests end, however they do."""
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("needs the server programs of PostgreSQL (initdb, pg_ctl): install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="paretoscope-pg-"))  # short: a socket's path is limited
+    config.add_cleanup(lambda: shutil.rmtree(folder))
+    server = Server(folder, binaries, server_user())
+    if server.user is not None:
+        shutil.chown(folder, server.user)
+    server.create()
+    server.start()
+    config.add_cleanup(lambda: server.stop("immediate"))  # cleanups run from the last to the first
+    return server
 
 
 @pytest.fixture(scope="session")
-def postgres_server():
-    yield from running()
+def postgres(request: pytest.FixtureRequest) -> Server:
+    """The one server of this process, whichever folder of tests asks for it."""
+    stash = request.config.stash
+    if RUNNING not in stash:
+        stash[RUNNING] = start_server(request.config)
+    return stash[RUNNING]
+
+
+def wait_until(condition, seconds: float = 10.0) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.005)

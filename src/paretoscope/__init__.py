@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paretoscope import core, errors, policies, sim, testing
+    from paretoscope import core, errors, policies, sim, study, testing
     from paretoscope.errors import (
         DataError,
         LedgerError,
@@ -30,6 +30,7 @@ _ROOMS = {
     "errors": "paretoscope.errors",
     "policies": "paretoscope.policies",
     "sim": "paretoscope.sim",
+    "study": "paretoscope.study",
     "testing": "paretoscope.testing",
 }
 _NAMES = {
@@ -62,6 +63,7 @@ __all__ = [
     "errors",
     "policies",
     "sim",
+    "study",
     "testing",
 ]
 

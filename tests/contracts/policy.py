@@ -66,7 +66,7 @@ class Roller(OneShot):
     """Draws from the standard library's global generator."""
 
     def allocate(self, state):
-        random.random()
+        random.random()  # noqa: S311
         return super().allocate(state)
 
 
@@ -101,6 +101,7 @@ class Favourer(OneShot):
     """Accepts candidate 0 because it comes first."""
 
     def _answer(self, state, optimal, arms):
+        del optimal
         return super()._answer(state, arms == 0, arms)
 
 
@@ -109,6 +110,7 @@ class Adder(OneShot):
 
     def _answer(self, state, optimal, arms):
         total = state.got.means.sum(axis=1)[state.setting.model.first[arms]]
+        del optimal
         return super()._answer(state, total > 0.0, arms)
 
 
@@ -116,6 +118,7 @@ class Stubborn(OneShot):
     """Never believes that pulls are lost."""
 
     def forgo(self, state, counts, gone=None):
+        del counts, gone
         return state
 
 

@@ -81,4 +81,6 @@ def test_check_policy_takes_other_worlds():
 
 
 def test_the_example_of_the_module_runs():
-    assert doctest.testmod(testing) == (0, 1) or doctest.testmod(testing).attempted == 2
+    done = doctest.testmod(testing)
+    assert done.failed == 0
+    assert done.attempted == 2

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from paretoscope.errors import UsageError
 from paretoscope.policies import FixedDesign, Noise, OneShot, StopReason
+from paretoscope.policies.reading import quantiles
 from paretoscope.sim import Instance, monte_carlo, setting_of
 from tests.policies.drive import answer, drive, quiet, study
 
@@ -21,14 +23,16 @@ def test_without_bad_luck_everything_is_decided(noise, X):
     verdict = answer(policy(), study(X, K=4, noise=noise), TRADE, 0.1)
     assert verdict.accepted.tolist() == [True, True, True, False]
     assert verdict.rejected.tolist() == [False, False, False, True]
-    assert verdict.certificate.certified and verdict.certificate.pulls <= 120
+    assert verdict.certificate.certified
+    assert verdict.certificate.pulls <= 120
 
 
 def test_looks_and_risks_are_fixed_beforehand():
     sizes = policy().look_sizes(study(K=4))
     assert sizes.tolist() == [12, 24, 36, 48, 60, 72, 84, 96, 108, 120]
     risks = policy().risks(10)
-    assert risks[-1] == pytest.approx(0.05) and sum(risks) == pytest.approx(0.1)
+    assert risks[-1] == pytest.approx(0.05)
+    assert sum(risks) == pytest.approx(0.1)
     assert set(risks[:-1]) == {0.05 / 9}
     assert policy(spend="even").risks(4) == (0.025,) * 4
     assert policy().risks(1) == (0.1,)
@@ -48,13 +52,15 @@ def test_the_pulls_of_every_prefix_follow_the_design():
     assert [t.sum() for t in told] == [0, 20, 40, 60, 80, 100, 120]
     assert all(np.ptp(t) <= 1 for t in told)
     plan = policy(looks=6).plan(study(np.eye(4), sigma=50.0))
-    assert [step.high for step in plan] == [20] * 6 and [step.low for step in plan] == [20] + [0] * 5
+    assert [step.high for step in plan] == [20] * 6
+    assert [step.low for step in plan] == [20] + [0] * 5
 
 
 def test_a_budget_too_small_to_decide_ends_undecided_with_what_was_achieved():
     states = drive(policy(), study(K=4, sigma=5.0), TRADE, 5.0)
     verdict = policy().verdict(states[-1])
-    assert states[-1].stop is StopReason.BUDGET and verdict.certificate.pulls == 120
+    assert states[-1].stop is StopReason.BUDGET
+    assert verdict.certificate.pulls == 120
     assert not verdict.certificate.certified
     assert verdict.certificate.reason == "4 candidates are undecided: the budget is spent"
     assert (verdict.certificate.achieved_epsilon > 1.0).all()
@@ -64,7 +70,8 @@ def test_a_budget_too_small_to_decide_ends_undecided_with_what_was_achieved():
 
 def test_a_tolerance_keeps_what_is_near():
     verdict = answer(policy(epsilon=0.4), study(K=4, sigma=0.3), 0.01 * TRADE, 0.3)
-    assert verdict.near.all() and verdict.certificate.certified
+    assert verdict.near.all()
+    assert verdict.certificate.certified
     assert (verdict.certificate.achieved_epsilon <= 0.4).all()
 
 
@@ -77,15 +84,18 @@ def test_tied_candidates_stay_undecided():
 def test_a_single_candidate_and_copies_of_it():
     assert answer(policy(), study(K=1), [[1.0, 1.0]]).accepted.all()
     verdict = answer(policy(), study(np.ones((3, 2))), np.ones((3, 2)))
-    assert verdict.accepted.all() and verdict.certificate.pulls == 0
+    assert verdict.accepted.all()
+    assert verdict.certificate.pulls == 0
     assert policy().plan(study(K=1)) == ()
 
 
 def test_identical_repeats_are_refused_unless_a_resolution_is_given():
     silent = answer(policy(), study(K=4, noise=Noise.unknown(2)), TRADE)
-    assert silent.undecided.all() and "give its resolution" in silent.certificate.reason
+    assert silent.undecided.all()
+    assert "give its resolution" in silent.certificate.reason
     told = answer(policy(), study(K=4, noise=Noise.unknown(2, 0.01)), TRADE)
-    assert told.certificate.certified and not told.undecided.any()
+    assert told.certificate.certified
+    assert not told.undecided.any()
 
 
 def test_exact_metrics_stand_beside_noisy_ones():
@@ -101,7 +111,8 @@ def test_exact_metrics_stand_beside_noisy_ones():
 def test_a_misfit_hides_what_lies_below_it():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     verdict = answer(policy(), study(X, sigma=0.1, zeta=3.0), X, 0.1)
-    assert verdict.undecided.all() and "hides what is left" in verdict.certificate.reason
+    assert verdict.undecided.all()
+    assert "hides what is left" in verdict.certificate.reason
 
 
 def test_lost_pulls_shrink_what_is_known_not_what_is_right():
@@ -115,7 +126,9 @@ def test_lost_pulls_shrink_what_is_known_not_what_is_right():
     assert verdict.accepted.tolist() == [True, True, True, False]
 
 
-@pytest.mark.parametrize("more", [{"delta": 0.0}, {"delta": 1.0}, {"epsilon": -1.0}, {"looks": 0}, {"budget": 0}])
+@pytest.mark.parametrize(
+    "more", [{"delta": 0.0}, {"delta": 1.0}, {"epsilon": -1.0}, {"looks": 0}, {"budget": 0}]
+)
 def test_arguments_that_make_no_sense(more):
     with pytest.raises(UsageError):
         policy(**more)
@@ -131,9 +144,19 @@ def test_labels_of_all_looks_are_right_on_near_ties(noise):
     assert sum(not run.correct for run in runs) <= 42
 
 
+def test_an_estimated_scale_has_students_quantiles():
+    known = quantiles(Noise.known(1.0, 2), 0.01, 4, 3, 8)
+    mixed = quantiles(Noise(np.array([np.nan, 1.0])), 0.01, 4, 3, 8)
+    events = 3 * 4  # (n - 1) max(n, d)
+    by_pairs = stats.t(8).isf(0.01 / events)
+    by_ball = np.sqrt(3 * stats.f(3, 8).isf(0.01 / 2))
+    np.testing.assert_allclose(mixed, [min(by_pairs, by_ball), known[1]])
+    assert mixed[0] > 1.4 * known[0]
+
+
 def test_one_shot_is_one_round_of_the_whole_budget():
     states = drive(OneShot(50), study(np.eye(4)), TRADE, 1.0)
-    assert len(states) == 2 and states[-1].told.tolist() == [12, 13, 13, 12] or (
+    assert (len(states) == 2 and states[-1].told.tolist() == [12, 13, 13, 12]) or (
         sorted(states[-1].told.tolist()) == [12, 12, 13, 13]
     )
     with pytest.raises(UsageError, match="4 measurements are the least"):

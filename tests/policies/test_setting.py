@@ -87,7 +87,8 @@ def test_what_is_exact_and_what_must_be_measured():
 
 def test_seeds_share_the_cache_and_bare_settings_leave_it_behind():
     setting = study(np.eye(3))
-    assert setting.reseeded(9).seed == 9 and setting.seed == 0
+    assert setting.reseeded(9).seed == 9
+    assert setting.seed == 0
     model = setting.model
     assert setting.reseeded(5).model is model
     assert setting.bare().model is not model
@@ -104,7 +105,9 @@ def test_a_seed_reaches_the_setting_without_features():
 def test_a_setting_without_its_features():
     setting = study(np.eye(3), zeta=0.1)
     free = setting.unstructured
-    assert free.free and free.zeta is None and not free.model.linear
+    assert free.free
+    assert free.zeta is None
+    assert not free.model.linear
     assert free.unstructured is free
     assert study(K=3).unstructured.model.rank == 3
 
@@ -112,9 +115,12 @@ def test_a_setting_without_its_features():
 def test_the_callers_arrays_are_not_written_to():
     X, sigma, epsilon = np.eye(3), np.ones(2), np.full(2, 0.5)
     Setting(K=3, d=2, noise=Noise(sigma), X=X, epsilon=epsilon)
-    assert X.flags.writeable and sigma.flags.writeable and epsilon.flags.writeable
+    assert X.flags.writeable
+    assert sigma.flags.writeable
+    assert epsilon.flags.writeable
     sigma[:] = 2.0
-    assert (X == np.eye(3)).all() and (epsilon == 0.5).all()
+    assert (X == np.eye(3)).all()
+    assert (epsilon == 0.5).all()
 
 
 def test_all_zero_features_are_refused():

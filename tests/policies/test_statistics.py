@@ -23,6 +23,7 @@ from paretoscope.policies import (
     FixedDesign,
     Noise,
     OneShot,
+    Policy,
     Setting,
     Tally,
     Uniform,
@@ -49,8 +50,8 @@ def rounds(runs: list[Run]) -> float:
     return float(np.mean([run.rounds for run in runs]))
 
 
-def errors(policy: Policy[Any], world: Instance, runs: int, seed: int = 0, **more: Any) -> int:
-    return wrong(monte_carlo(policy, world, runs, seed, **more))
+def errors(policy: Policy[Any], world: Instance, runs: int, seed: int = 0, **more: object) -> int:
+    return wrong(monte_carlo(policy, world, runs, seed, **more))  # type: ignore[arg-type]
 
 
 def staircase(K: int, step: float = 1e-7, other: float = 5.0) -> Instance:
@@ -183,7 +184,8 @@ def test_fixed_budget() -> None:
     for K in (8, 50, 500):
         assert 0.22 <= shares["GEGEBudget", K] <= 0.36
         assert 0.22 <= shares["OneShot", K] <= 0.42
-    assert shares["Uniform", 8] < 0.5 < 0.65 < shares["Uniform", 50] < 0.97
+    assert shares["Uniform", 8] < 0.5
+    assert 0.65 < shares["Uniform", 50] < 0.97
     assert shares["Uniform", 500] > 0.98
 
 
@@ -209,16 +211,19 @@ def understated(world: Instance, run: Run) -> bool:
 
 
 def test_formulations() -> None:
-    """40 worlds, 120 pulls, 10 looks, unknown noise: half the candidates settled, few runs wrong."""
+    """120 pulls, 10 looks, unknown noise: half the candidates settled, few runs wrong.
+
+    300 worlds: they differ so much that the mean of 40 has a standard error of 2 rejections.
+    """
     policy, runs = FixedDesign(budget=120, looks=10, delta=0.1), []
-    worlds = [formulations(k) for k in range(40)]
+    worlds = [formulations(k) for k in range(300)]
     for k, world in enumerate(worlds):
         runs += monte_carlo(policy, world, 1, k, setting=unknown(world))
     assert np.mean([run.accepted.sum() for run in runs]) >= 4
     assert np.mean([run.rejected.sum() for run in runs]) >= 22
     assert all(run.pulls == 120 for run in runs if not run.exact)
-    at_most(wrong(runs), 40, 0.1)
-    at_most(sum(map(understated, worlds, runs)), 40, 0.1)
+    at_most(wrong(runs), 300, 0.1)
+    at_most(sum(map(understated, worlds, runs)), 300, 0.1)
 
 
 def check_looks(runs: int) -> None:
@@ -226,7 +231,7 @@ def check_looks(runs: int) -> None:
     world = staircase(6)
     found = monte_carlo(FixedDesign(budget=60, delta=0.1), world, runs, 5, setting=unknown(world))
     at_most(wrong(found), runs, 0.1)
-    above(wrong(found), runs, 0.01)
+    above(wrong(found), runs, 0.005)
     at_most(sum(understated(world, run) for run in found), runs, 0.1)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_a_tally_is_what_the_loop_says(rows):
 def test_merged_in_any_split_it_is_the_whole(rows, cuts):
     ends = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     total = Tally.empty(4, 2)
-    for start, stop in zip(ends[:-1], ends[1:], strict=True):
+    for start, stop in pairwise(ends):
         part = rows[start:stop]
         total = total.merge(of(part) if part else Tally.empty(4, 2))
     same(total, of(rows))
@@ -115,8 +117,14 @@ def test_an_unmeasured_arm_may_hold_anything():
 
 def test_a_batch_expands_to_one_decision_per_arm():
     batch = DecisionBatch(
-        "rejected", 3, np.array([4, 7]), np.array([0.5, 1.0]), np.array([0.25, 0.5]), np.array([1, 2])
+        "rejected",
+        3,
+        np.array([4, 7]),
+        np.array([0.5, 1.0]),
+        np.array([0.25, 0.5]),
+        np.array([1, 2]),
     )
     first, second = batch.expand()
     assert first == (4, "rejected", 3, 0.5, 0.25, 1)
-    assert second.arm == 7 and second.by == 2
+    assert second.arm == 7
+    assert second.by == 2

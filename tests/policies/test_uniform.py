@@ -17,7 +17,8 @@ def counts(T, seed, X=None):
 def test_every_candidate_gets_its_share_and_the_rest_is_drawn():
     assert counts(20, 0).tolist() == [4] * 5
     drawn = np.array([counts(22, seed) for seed in range(40)])
-    assert (drawn.sum(axis=1) == 22).all() and set(drawn.ravel()) == {4, 5}
+    assert (drawn.sum(axis=1) == 22).all()
+    assert set(drawn.ravel()) == {4, 5}
     assert (drawn.max(axis=0) == 5).all()  # everybody is drawn sometime
     assert (counts(22, 7) == counts(22, 7)).all()
 
@@ -34,8 +35,10 @@ def test_features_and_their_copies_are_ignored():
 
 def test_it_certifies_nothing():
     certificate = answer(Uniform(10), study(K=5), MU, 1.0).certificate
-    assert not certificate.certified and certificate.pulls == 10
-    assert "it certifies nothing" in certificate.reason and np.isnan(certificate.delta)
+    assert not certificate.certified
+    assert certificate.pulls == 10
+    assert "it certifies nothing" in certificate.reason
+    assert np.isnan(certificate.delta)
 
 
 def test_a_budget_below_one_each_is_refused():

@@ -78,8 +78,10 @@ def test_noise_that_differs_between_candidates():
 
 def test_a_scale_of_zero_is_exact():
     tally = Gaussian(np.array([0.0, 1.0])).draw(MU, np.array([7]), np.random.default_rng(0))
-    assert tally.means[0, 0] == MU[0, 0] and tally.m2[0, 0] == 0.0
-    assert tally.means[0, 1] != MU[0, 1] and tally.m2[0, 1] > 0.0
+    assert tally.means[0, 0] == MU[0, 0]
+    assert tally.m2[0, 0] == 0.0
+    assert tally.means[0, 1] != MU[0, 1]
+    assert tally.m2[0, 1] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,8 @@ def test_what_is_not_pulled_is_not_drawn_and_one_pull_has_no_spread(world):
     counts = np.array([0, 1, 4])
     tally = world.draw(mu, counts, np.random.default_rng(2))
     assert (tally.counts == counts).all()
-    assert not tally.means[0].any() and not tally.m2[:2].any()
+    assert not tally.means[0].any()
+    assert not tally.m2[:2].any()
 
 
 def test_tossed_coins_have_only_the_values_of_coins():
@@ -100,7 +103,8 @@ def test_tossed_coins_have_only_the_values_of_coins():
     bernoulli = Bernoulli().draw(MU, np.array([1]), rng)
     assert set(bernoulli.means[0]) <= {0.0, 1.0}
     sure = Bernoulli().draw(np.array([[0.0, 1.0]]), np.array([9]), rng)
-    assert sure.means.tolist() == [[0.0, 1.0]] and not sure.m2.any()
+    assert sure.means.tolist() == [[0.0, 1.0]]
+    assert not sure.m2.any()
 
 
 @pytest.mark.parametrize("mean", [-0.01, 1.01])

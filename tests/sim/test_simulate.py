@@ -36,14 +36,17 @@ def test_a_seed_is_a_run():
 def test_a_run_counts_its_pulls_and_rounds():
     run = simulate(OneShot(45), INSTANCE, 0)
     assert (run.pulls, run.rounds, run.stop) == (45, 1, StopReason.BUDGET)
-    assert run.certificate.pulls == 45 and run.seconds > 0
+    assert run.certificate.pulls == 45
+    assert run.seconds > 0
 
 
 def test_a_cap_on_pulls_ends_a_run_that_would_go_on():
     tied = Instance(None, [[0.0, 0.0], [0.0, 0.0]], 1.0)
     run = simulate(GEGE(0.1), tied, 0, max_pulls=1000)
-    assert run.pulls >= 1000 and run.stop is None
-    assert not run.exact and not run.certificate.certified
+    assert run.pulls >= 1000
+    assert run.stop is None
+    assert not run.exact
+    assert not run.certificate.certified
 
 
 def test_the_policys_own_seed_comes_from_the_runs():
@@ -68,25 +71,31 @@ def test_correct_is_judged_by_the_labels_or_by_the_set():
 
     assert simulate(OneShot(3000), INSTANCE, 0).correct
     lie = simulate(Liar(3000), INSTANCE, 0)
-    assert not lie.correct and not lie.exact
+    assert not lie.correct
+    assert not lie.exact
 
 
 def test_an_undecided_run_is_correct_but_not_exact():
     tied = Instance(None, [[0.0, 0.0], [0.0, 0.0], [-9.0, -9.0]], 1.0)
     run = simulate(GEGE(0.1, max_rounds=2), tied, 0)
-    assert run.correct and not run.exact and run.stop is StopReason.ROUNDS
+    assert run.correct
+    assert not run.exact
+    assert run.stop is StopReason.ROUNDS
 
 
 def test_near_is_right_within_epsilon():
     close = Instance(None, [[0.0, 0.0], [-0.05, -0.05]], 0.5)
     run = simulate(GEGE(0.1, epsilon=0.2), close, 0)
-    assert run.near.all() and run.correct and not run.exact
+    assert run.near.all()
+    assert run.correct
+    assert not run.exact
 
 
 def test_a_setting_of_an_instance():
     setting = setting_of(Instance(None, [[1.0, 2.0]], [0.5, 0.0]), zeta=0.25, seed=3)
     assert setting.exact.tolist() == [False, True]
-    assert setting.noise.sigma.tolist() == [0.5, 1.0] and setting.zeta.tolist() == [0.25, 0.25]
+    assert setting.noise.sigma.tolist() == [0.5, 1.0]
+    assert setting.zeta.tolist() == [0.25, 0.25]
     assert setting.seed == 3
     unknown = setting_of(INSTANCE, noise=Noise.unknown(2))
     assert unknown.noise.unknowns.all()
@@ -96,7 +105,8 @@ def test_another_world_and_another_setting():
     chances = Instance(None, [[0.9, 0.1], [0.1, 0.9], [0.05, 0.05]], 0.5)
     setting = setting_of(chances, noise=Noise.bounded([0, 0], [1, 1]))
     run = simulate(GEGE(0.1), chances, 0, world=Bernoulli(), setting=setting)
-    assert run.correct and "sub-Gaussian" in " ".join(run.certificate.assumptions)
+    assert run.correct
+    assert "sub-Gaussian" in " ".join(run.certificate.assumptions)
     loud = simulate(OneShot(9), INSTANCE, 0, world=Gaussian(np.full(2, 100.0)))
     assert loud.pulls == 9
 

@@ -158,7 +158,7 @@ def _among_front(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     width = _strip_width(s, s)
     for start in range(0, s, width):
         part = slice(start, min(start + width, s))
-        table = _table(rows, rows[:, part])
+        table = margin_table(rows, rows[:, part])
         own = np.arange(table.shape[1])
         table[start + own, own] = -np.inf
         star[part] = table.max(axis=0)
@@ -179,7 +179,7 @@ def _against_front(
     width = _strip_width(s, n)
     for start in range(0, n, width):
         here = columns[:, start : start + width]
-        table = _table(rows, here)
+        table = margin_table(rows, here)
         star[start : start + width] = best = table.max(axis=0)
         by = table.argmax(axis=0)
         np.maximum.at(single, by, (here - rows[:, by]).min(axis=0))
@@ -194,7 +194,7 @@ def _strip_width(s: int, n: int) -> int:
     return max(1, min(n, STRIP_CELLS // s))
 
 
-def _table(rows: FloatArray, columns: FloatArray) -> FloatArray:
+def margin_table(rows: FloatArray, columns: FloatArray) -> FloatArray:
     """T[i,j] = min_c rows[c,i] - columns[c,j]: two operations per objective on cached blocks."""
     (d, s), n = rows.shape, columns.shape[1]
     out = np.empty((s, n))

@@ -32,6 +32,7 @@ LOG_BYTES = 4_000_000  # the log is emptied beyond this size; SQLite's own defau
 
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "nothing of this was stored; free some space and try again",
+    sqlite3.SQLITE_IOERR: "check the disk, its cable and its limits, then open it again",
     sqlite3.SQLITE_BUSY: f"another program has held it for {PATIENCE:g} s; close that one",
     sqlite3.SQLITE_READONLY: "make the file and its folder writable, or copy it elsewhere",
     sqlite3.SQLITE_CANTOPEN: "check that the folder exists and is writable",
@@ -106,13 +107,15 @@ class SqliteLedger(Connected):
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
-        """Errors of SQLite become LedgerErrors that name the file and the remedy."""
+        """Errors of SQLite and of the system become LedgerErrors that name the file and the remedy."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
             remedy = _REMEDIES.get(code, "see the message of SQLite")
             raise LedgerError(f"{self._where}: {error}: {remedy}") from error
+        except OSError as error:
+            raise LedgerError(f"{self._where}: {error}: check the folder's permissions") from error
 
     def _check_file(self, create: bool) -> None:
         """Refuse what is not a study, without a lock, a recovery or any other change to it."""

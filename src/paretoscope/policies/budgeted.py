@@ -52,6 +52,15 @@ class Budgeted(RoundPolicy[RoundState]):
             return state
         return replace(state, unit=freeze(noise.sigma))
 
+    def _measure_exact(self, state: RoundState) -> RoundState:
+        """No noise anywhere: once each is all there is to spend."""
+        if self._reserve(state) > self.budget:
+            raise UsageError(
+                f"budget {self.budget} is too small: exact metrics need {self._reserve(state)}"
+                " measurements"
+            )
+        return super()._measure_exact(state)
+
     def _estimates(self, state: RoundState) -> tuple[RoundState, FloatArray] | None:
         """Means (n, d_noisy) of the active arms in units of the noise; None if they cannot be compared.
 
@@ -85,7 +94,8 @@ class Budgeted(RoundPolicy[RoundState]):
         state, mu = found
         exact = arm_exact(state, state.active)
         values = mu if exact is None else np.concatenate([mu, exact], axis=1)
-        return self._answer(state, non_dominated(values), state.active)
+        state = self._answer(state, non_dominated(values), state.active)
+        return state if state.setting.noisy.any() else replace(state, stop=StopReason.DECIDED)
 
     def _certificate(self, state: RoundState) -> Certificate:
         setting = state.setting
@@ -106,7 +116,7 @@ class Budgeted(RoundPolicy[RoundState]):
         if state.stop is not None:
             return ()
         asked = int(state.want.sum())
-        rest = self.budget - asked
+        rest = self.budget - asked if setting.noisy.any() else 0
         first = RoundForecast(1, asked, asked, float("nan"))
         if rest <= 0:
             return (first,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,11 +21,10 @@ from paretoscope.policies.rounds import (
     RoundState,
     apply_outcome,
     arm_exact,
-    want_round,
     with_verdicts,
 )
 from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
-from paretoscope.policies.wording import certificate
+from paretoscope.policies.wording import bound_sentence, certificate
 
 
 def check_risk(delta: float, epsilon: float) -> None:
@@ -33,6 +33,12 @@ def check_risk(delta: float, epsilon: float) -> None:
         raise UsageError(f"delta = {delta}: the risk of a wrong label lies between 0 and 1")
     if not (epsilon >= 0.0 and np.isfinite(epsilon)):
         raise UsageError(f"epsilon = {epsilon}: a tolerance is finite and not negative")
+
+
+def check_choices(name: str, given: Sequence[str], known: tuple[str, ...]) -> None:
+    """Refuse no word at all, and words that mean nothing here."""
+    if not given or not set(given) <= set(known):
+        raise UsageError(f"{name} = {given!r}: choose from {known}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +67,6 @@ class CertifiedRounds(RoundPolicy[RoundState]):
         """Tolerance per metric."""
         return resolve_epsilon(setting, self.epsilon)
 
-    def _measure_exact(self, state: RoundState) -> RoundState:
-        """No noise anywhere: measure what is not known, once, and compare."""
-        none = np.zeros(len(state.status), dtype=np.int64)
-        state = want_round(state, none, accuracy=0.0, risk=0.0, label=("exact", "once each"))
-        return state if state.want.any() else self._advance(state)
-
     def _judge_exact(self, state: RoundState) -> RoundState:
         """All metrics are exact: plain dominance decides everything."""
         A = state.active
@@ -74,7 +74,7 @@ class CertifiedRounds(RoundPolicy[RoundState]):
         state = apply_outcome(state, A, outcome)
         return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
 
-    def _noted(self, state: RoundState, bound: str) -> RoundState:
+    def _noted(self, state: RoundState, bound: str, freedom: int = 0) -> RoundState:
         """The state with the open round written into its history."""
         active = state.active
         record = RoundRecord(
@@ -86,6 +86,7 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             risk=state.risk,
             bound=bound,
             design=state.label[1],
+            freedom=freedom,
         )
         return replace(state, history=(*state.history, record))
 
@@ -115,12 +116,11 @@ class CertifiedRounds(RoundPolicy[RoundState]):
 
     def _in_units(self, state: RoundState, t: float) -> FloatArray:
         """The tolerance t as one number per metric."""
-        epsilon = self.epsilon_of(state.setting)
-        if epsilon.any():
-            return t * epsilon
-        achieved = np.zeros(state.setting.d)
-        achieved[state.setting.noisy] = t * state.unit
-        return achieved
+        scale = self.epsilon_of(state.setting)
+        if not scale.any():
+            scale = np.zeros(state.setting.d)
+            scale[state.setting.noisy] = state.unit
+        return np.where(scale > 0, t, 0.0) * np.where(scale > 0, scale, 1.0)
 
     def _certificate(self, state: RoundState) -> Certificate:
         return certificate(
@@ -129,5 +129,5 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             delta=self.delta,
             epsilon=self.epsilon_of(state.setting),
             noise=self.noise_of(state.setting),
-            bound=", ".join(dict.fromkeys(record.bound for record in state.history)),
+            bound=bound_sentence(state.history),
         )

@@ -28,7 +28,7 @@ from paretoscope.core.rounding import prefix_counts
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import RoundForecast, StopReason
 from paretoscope.policies.budgeted import Budgeted
-from paretoscope.policies.certified import CertifiedRounds, check_risk
+from paretoscope.policies.certified import CertifiedRounds, check_choices, check_risk
 from paretoscope.policies.reading import (
     Reading,
     ScaleFrom,
@@ -47,6 +47,8 @@ class OneShot(Budgeted):
     """OneShot(budget): one G-optimal round, then the Pareto set of the estimates."""
 
     def _open(self, state: RoundState) -> RoundState:
+        if not state.setting.noisy.any():
+            return self._measure_exact(state)
         A, model = state.active, state.setting.model
         N = self.budget - self._reserve(state)
         plan = model.designs(A, ("g",), state.barred)
@@ -60,6 +62,11 @@ class OneShot(Budgeted):
 
     def _judge(self, state: RoundState) -> RoundState:
         return self._empirical_front(state)
+
+
+def _reserve(setting: Setting) -> int:
+    """Pulls that exact metrics need beside the design; without features every candidate is in it."""
+    return int(setting.to_measure.sum()) if setting.model.linear else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +94,8 @@ class FixedDesign(CertifiedRounds):
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
+        check_choices("spend", [self.spend], ("half-last", "even"))
+        check_choices("scale_from", [self.scale_from], ("residuals", "replicates"))
         if self.looks < 1 or self.budget < 1:
             raise UsageError(f"looks = {self.looks}, budget = {self.budget}: both at least 1")
 
@@ -96,11 +105,12 @@ class FixedDesign(CertifiedRounds):
         least = setting.model.least(everything)
         if self.noise_of(setting).unknowns.any():
             least += 2  # one degree of freedom gives quantiles in the hundreds
-        sizes = np.rint(np.arange(1, self.looks + 1) * self.budget / self.looks).astype(np.int64)
+        T = self.budget - _reserve(setting)
+        sizes = np.rint(np.arange(1, self.looks + 1) * T / self.looks).astype(np.int64)
         sizes = np.unique(sizes[sizes >= least])
         if len(sizes) == 0:
             raise UsageError(
-                f"budget {self.budget} is too small: {least} measurements are the least that"
+                f"budget {self.budget} is too small: {least + _reserve(setting)} measurements are the least that"
                 " estimate the candidates and the noise"
             )
         return np.asarray(sizes)
@@ -142,8 +152,13 @@ class FixedDesign(CertifiedRounds):
         risk = self.risks(len(sizes))[look]
         label = ("", "g" if state.setting.model.linear else "uniform")
         fresh = np.where(state.barred, 0, counts - before)
-        opened = want_round(state, fresh, accuracy=state.accuracy, risk=risk, label=label)
-        return replace(opened, got=state.got, want=freeze(opened.want + state.got.counts))
+        extra = state.setting.model.linear
+        opened = want_round(
+            state, fresh, accuracy=state.accuracy, risk=risk, label=label, extra=extra
+        )
+        opened = replace(opened, got=state.got, want=freeze(opened.want + state.got.counts))
+        # all pulls of this look may be of candidates that cannot be measured
+        return opened if self.allocate(opened).any() else self._advance(opened)
 
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
@@ -156,7 +171,7 @@ class FixedDesign(CertifiedRounds):
         if not state.unit.size:
             state = replace(state, unit=seen.unit)
         state = replace(state, sigma_hat=seen.sigma_hat, accuracy=seen.accuracy)
-        state = self._noted(state, seen.bound)
+        state = self._noted(state, seen.bound, seen.freedom)
         exact = arm_exact(state, seen.arms)
         outcome = refined(seen.mu, seen.widths, exact, all_stay=True)
         state = self._settle(state, seen, outcome)
@@ -182,7 +197,7 @@ class FixedDesign(CertifiedRounds):
         """Pulls up to each look: exact, unless everything is decided before."""
         if len(setting.model.first) == 1:
             return ()
-        steps = np.diff(self.look_sizes(setting), prepend=0).tolist()
+        steps = np.diff(self.look_sizes(setting), prepend=-_reserve(setting)).tolist()
         return tuple(
             RoundForecast(look + 1, N if look == 0 else 0, N, float("nan"))
             for look, N in enumerate(steps)

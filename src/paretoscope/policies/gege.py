@@ -29,7 +29,7 @@ from paretoscope.core.spread import BOUNDS, Bound
 from paretoscope.errors import UsageError
 from paretoscope.policies import sizing
 from paretoscope.policies.base import Guarantee, RoundForecast, StopReason
-from paretoscope.policies.certified import CertifiedRounds, check_risk
+from paretoscope.policies.certified import CertifiedRounds, check_choices, check_risk
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.model import DesignKind
 from paretoscope.policies.reading import (
@@ -70,6 +70,13 @@ class GEGEConfidence(CertifiedRounds):
             raise UsageError(
                 f"ratio = {self.ratio}: the accuracy must improve, so give more than 1"
             )
+        if self.first_accuracy != "auto" and not float(self.first_accuracy) > 0.0:
+            raise UsageError(f"first_accuracy = {self.first_accuracy}: 'auto' or a positive number")
+        check_choices("schedule", [self.schedule], ("proven", "corrected", "paper", "authors"))
+        check_choices("rule", [self.rule], ("refined", "paper"))
+        check_choices("designs", self.designs, ("g", "xy", "xy-all"))
+        check_choices("bounds", self.bounds, (*BOUNDS, "sup"))
+        check_choices("scale_from", [self.scale_from], ("residuals", "replicates"))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -104,10 +111,11 @@ class GEGEConfidence(CertifiedRounds):
         need = sizing.size_round(self, state)
         if need is None:
             return replace(state, stop=StopReason.NOTHING)
-        if state.spent + int(need.counts.sum()) > self.max_samples:
-            return replace(state, stop=StopReason.SAMPLES)
         label = (need.bound, need.design)
-        return want_round(state, need.counts, accuracy=need.accuracy, risk=need.risk, label=label)
+        opened = want_round(state, need.counts, accuracy=need.accuracy, risk=need.risk, label=label)
+        if state.spent + int(opened.want.sum()) > self.max_samples:
+            return replace(state, stop=StopReason.SAMPLES)
+        return opened
 
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
@@ -118,7 +126,7 @@ class GEGEConfidence(CertifiedRounds):
         if seen.silent:
             return replace(state, stop=StopReason.SILENT)
         state = replace(state, unit=seen.unit, sigma_hat=seen.sigma_hat, accuracy=seen.accuracy)
-        state = self._noted(state, seen.bound)
+        state = self._noted(state, seen.bound, seen.freedom)
         if self.rule == "paper":
             outcome = paper(seen.mu, seen.widths.scale, float(seen.widths.uniform or 0.0))
         else:
@@ -149,7 +157,7 @@ class GEGEConfidence(CertifiedRounds):
             d, sigma = len(noise.sigma), float(noise.sigma.max())
             width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"
-        seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound)
+        seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound, setting.model.twin)
         return with_misfit(seen, setting, tally.counts)
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:

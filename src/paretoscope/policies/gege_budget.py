@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
+from paretoscope.core.dominance import non_dominated
 from paretoscope.core.gaps import gaps_beside_exact, gaps_of
 from paretoscope.core.theory import elimination_rounds
 from paretoscope.errors import UsageError
@@ -36,6 +38,16 @@ from paretoscope.policies.rounds import (
     with_verdicts,
 )
 from paretoscope.policies.setting import Setting
+
+
+def _beaten_by_twins(twin: IntArray, exact: FloatArray) -> BoolArray:
+    """Arms with the features of another that is better in the exact metrics: no gap tells these."""
+    beaten = np.zeros(len(twin), dtype=bool)
+    _, group, size = np.unique(twin, return_inverse=True, return_counts=True)
+    for g in np.flatnonzero(size > 1):
+        members = np.flatnonzero(group == g)
+        beaten[members] = ~non_dominated(exact[members])
+    return beaten
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,8 @@ class GEGEBudget(Budgeted):
         return super()._start(setting)
 
     def _open(self, state: RoundState) -> RoundState:
+        if not state.setting.noisy.any():
+            return self._measure_exact(state)
         R, T = self._rounds(state.setting)
         r, A, model = state.number + 1, state.active, state.setting.model
         N = T // R + (1 if r <= T % R else 0)
@@ -69,6 +83,8 @@ class GEGEBudget(Budgeted):
         return want_round(state, counts, accuracy=0.0, risk=0.0, label=label, extra=True)
 
     def _judge(self, state: RoundState) -> RoundState:
+        if not state.setting.noisy.any():
+            return self._empirical_front(state)
         R, _ = self._rounds(state.setting)
         last = state.number >= R
         found = self._estimates(state)
@@ -84,8 +100,11 @@ class GEGEBudget(Budgeted):
 
     def _discard(self, state: RoundState, mu: np.ndarray) -> RoundState:
         """Keep the arms that are hardest to classify; classify the others."""
-        A = state.active
-        exact = arm_exact(state, A)
+        A, exact = state.active, arm_exact(state, state.active)
+        if exact is not None:
+            beaten = _beaten_by_twins(state.setting.model.twin[A], exact)
+            state = with_verdicts(state, A[beaten], REJECTED)
+            A, mu, exact = A[~beaten], mu[~beaten], exact[~beaten]
         gaps = gaps_of(mu) if exact is None else gaps_beside_exact(mu, exact)
         order = np.lexsort((np.arange(len(A)), ~gaps.strict, gaps.gap))
         size = -(-state.setting.model.rank // 2**state.number)  # ceil(h / 2^r)
@@ -102,6 +121,8 @@ class GEGEBudget(Budgeted):
         R, T = self._rounds(setting)
         if len(setting.model.first) == 1:
             return ()
+        if not setting.noisy.any():
+            return super().plan(setting)
         parts = [T // R + (1 if r <= T % R else 0) for r in range(1, R + 1)]
         parts[0] += self.budget - T
         return tuple(RoundForecast(r + 1, N, N, float("nan")) for r, N in enumerate(parts))

@@ -49,6 +49,7 @@ class Model(Protocol):
 
     first: IntArray  # candidate that stands for each arm
     inverse: IntArray  # arm of each candidate
+    twin: IntArray  # arms of equal features have the same number
     rank: int
     difference_rank: int  # of all differences x_i - x_j
     linear: bool
@@ -153,6 +154,8 @@ class LinearModel(_Memo):
                 if kind in kinds and self._compares(A, pool):
                     found = xy_optimal_arms(self.Z, A, pull=pool)
                     plans.append(Plan(kind, np.asarray(found.weights)))
+        if not plans and kinds != ("g",):  # XY designs are too dear for so many arms
+            return self._designs(A, ("g",), barred)
         return tuple(plans)
 
     def _compares(self, A: IntArray, pool: IntArray) -> bool:
@@ -241,15 +244,16 @@ class LinearModel(_Memo):
 
     def misfit_factors(self, A: IntArray, counts: IntArray) -> FloatArray:
         """See `confidence.misspecification_factor`; pulled arms outside A push as well."""
-        both = np.union1d(A, np.flatnonzero(counts))
-        found = self._coordinates(both, np.flatnonzero(counts))
-        if found is None:  # arms outside the span of the pulls keep their own misfit only
-            both, found = A, self._coordinates(A, np.flatnonzero(counts))
+        pool = np.flatnonzero(counts)
+        found = self._coordinates(A, pool)
         assert found is not None
-        n = counts[both]
-        V = (found[0] * n[:, None]).T @ found[0]
-        beta = misspecification_factor(found[0], V, n)
+        ZA, ZP = found
+        both, n = np.union1d(A, pool), counts[pool]
+        Z = np.empty((len(both), ZP.shape[1]))
+        Z[np.searchsorted(both, pool)] = ZP
         at = np.searchsorted(both, A)
+        Z[at] = ZA
+        beta = misspecification_factor(Z, (ZP * n[:, None]).T @ ZP, counts[both])
         return np.asarray(beta[np.ix_(at, at)])
 
 
@@ -267,7 +271,7 @@ class FreeModel(_Memo):
     def __init__(self, K: int) -> None:
         super().__init__()
         self.rank, self.difference_rank = K, K - 1
-        self.first = self.inverse = np.arange(K)
+        self.first = self.inverse = self.twin = np.arange(K)
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray

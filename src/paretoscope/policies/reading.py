@@ -36,6 +36,7 @@ class Reading(NamedTuple):
     unit: FloatArray
     sigma_hat: FloatArray
     accuracy: float
+    freedom: int = 0
     silent: bool = False
     hidden: bool = False
 
@@ -79,10 +80,20 @@ def estimate_noise(noise: Noise, residual: ResidualSums, scale_from: ScaleFrom) 
 
 
 def read_uniform(
-    arms: IntArray, mu: FloatArray, unit: FloatArray, eta: float, sigma: FloatArray, bound: str
+    arms: IntArray,
+    mu: FloatArray,
+    unit: FloatArray,
+    eta: float,
+    sigma: FloatArray,
+    bound: str,
+    twin: IntArray,
 ) -> Reading:
-    """One eta for all pairs, in working units."""
-    return Reading(arms, mu, Widths(unit, uniform=eta), bound, unit, sigma, 2.0 * eta)
+    """One eta for all pairs, in working units; none where equal features make the estimates one."""
+    group = twin[arms]
+    widths = Widths(unit, uniform=eta)
+    if len(np.unique(group)) < len(group):
+        widths = Widths(unit, pair=lambda rows: eta * (group[rows][:, None] != group))
+    return Reading(arms, mu, widths, bound, unit, sigma, 2.0 * eta)
 
 
 def read_pairs(
@@ -99,7 +110,8 @@ def read_pairs(
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = 2.0 * float((z * sigma / unit).max()) * spread.widest
     bound = f"Student t ({found.nu} degrees of freedom)" if found.nu else "pairs and Scheffe"
-    widths = Widths(z * sigma, pair=spread.pair)
+    # arms of equal features differ by nothing, and z is 0 if all are: any scale will do
+    widths = Widths(np.where(z > 0, z, 1.0) * sigma, pair=spread.pair)
     return Reading(arms, mu, widths, bound, unit, sigma, accuracy, silent=found.silent)
 
 

@@ -47,6 +47,7 @@ class RoundRecord(NamedTuple):
     risk: float
     bound: str
     design: str
+    freedom: int = 0  # degrees of freedom of an estimated noise scale
 
 
 @plain_state
@@ -222,6 +223,12 @@ class RoundPolicy(ABC, Generic[S]):
             certificate=self._certificate(state),
         )
 
+    def _measure_exact(self, state: S) -> S:
+        """No noise anywhere: measure what is not known, once, and compare."""
+        none = np.zeros(len(state.status), dtype=np.int64)
+        state = want_round(state, none, accuracy=0.0, risk=0.0, label=("exact", "once each"))
+        return state if state.want.any() else self._advance(state)
+
     def _advance(self, state: S) -> S:
         """Judge the round if nothing is outstanding any more."""
         if state.stop is not None or (state.want > state.got.counts).any():
@@ -276,10 +283,11 @@ def arm_exact(state: RoundState, arms: IntArray) -> FloatArray | None:
 def without_infeasible(state: S) -> S:
     """Arms that cannot be measured leave as infeasible.
 
-    In an unstructured model an arm without a single pull in the round cannot be compared either.
+    An arm with an exact metric still unknown cannot be compared either, nor, in an unstructured
+    model, one without a single pull in the round.
     """
     first = state.setting.model.first
-    lost = state.gone
+    lost = state.gone | np.isnan(state.exact[first]).any(axis=1)
     if not state.setting.model.linear:
         lost = lost | ((state.forgone[first] > 0) & (state.got.counts[first] == 0))
     lost = lost & (state.status == ACTIVE)

@@ -57,6 +57,10 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
             return _pilot(policy, model, plans[0], A, risk)
         sigma = np.where(noise.unknowns, state.sigma_hat, noise.sigma)
         return _student_round(policy, state, plans, sigma, risk)
+    spread = model.spread(A, plans[0].weights)
+    if spread is not None and spread.widest == 0.0:  # only exact metrics tell these apart
+        counts = model.integers(plans[0], A, model.least(A))
+        return None if counts is None else Need(counts, 0.0, risk, "equal features", plans[0].kind)
     sigma_w = float(noise.sigma.max())
     floor = _floor(policy, state)
     arms = ("need", A.tobytes(), state.barred.tobytes())
@@ -137,12 +141,15 @@ def _first_accuracy(
     return 2.0 * sigma_w * min(etas)
 
 
-def _closed_form(policy: GEGEConfidence, state: RoundState, r: int) -> Need:
+def _closed_form(policy: GEGEConfidence, state: RoundState, r: int) -> Need | None:
     """Rounds of the schedules 'paper', 'corrected' and 'authors'."""
     model, A, noise = state.setting.model, state.active, policy.noise_of(state.setting)
     accuracy, risk = schedule.paper_accuracy(r), schedule.paper_risk(policy.delta, r)
     sigma_w = float(noise.sigma.max())
-    plan = model.designs(A, ("g",), state.barred)[0]
+    plans = model.designs(A, ("g",), state.barred)
+    if not plans:
+        return None
+    plan = plans[0]
     N = schedule.round_pulls(
         policy.schedule, accuracy, risk, len(A), model.least(A), len(noise.sigma), sigma_w
     )

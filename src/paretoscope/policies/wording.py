@@ -6,7 +6,7 @@ import numpy as np
 
 from paretoscope.core.arrays import FloatArray
 from paretoscope.policies.base import Certificate, Guarantee, StopReason
-from paretoscope.policies.rounds import ACTIVE, INFEASIBLE, RoundState
+from paretoscope.policies.rounds import ACTIVE, INFEASIBLE, RoundRecord, RoundState
 from paretoscope.policies.setting import Noise, Setting
 
 
@@ -46,6 +46,20 @@ def certificate(
         pulls=state.spent,
         achieved_epsilon=np.asarray(state.achieved),
     )
+
+
+def bound_sentence(history: tuple[RoundRecord, ...]) -> str:
+    """The inequalities that certified the rounds, each named once."""
+    said = ", ".join(dict.fromkeys(record.bound for record in history))
+    freedoms = [record.freedom for record in history if record.freedom]
+    if not freedoms:
+        return said
+    span = (
+        str(min(freedoms))
+        if min(freedoms) == max(freedoms)
+        else f"{min(freedoms)} to {max(freedoms)}"
+    )
+    return f"{said} ({span} degrees of freedom)"
 
 
 def assumptions(state: RoundState, noise: Noise) -> tuple[str, ...]:

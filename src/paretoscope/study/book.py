@@ -86,7 +86,8 @@ class Book:
     asked: dict[str, Asked] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
     writer: dict[str, str] = field(default_factory=dict)
-    failures: dict[int, list[str]] = field(default_factory=dict)
+    first: dict[int, str] = field(default_factory=dict)  # a request of each candidate told so far
+    failures: dict[int, list[int]] = field(default_factory=dict)  # turns in which each one failed
     reasons: dict[str, str] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
     surplus: list[tuple[str, Values]] = field(default_factory=list)
@@ -105,18 +106,17 @@ class Book:
         getattr(self, f"_{kind}")(event)
         self.number = number
 
-    @property
-    def infeasible(self) -> set[int]:
-        """Candidates that failed too often by themselves."""
-        return {k for k, uids in self.failures.items() if len(uids) >= FAILURES}
+    def barred(self, request: Uid) -> bool:
+        """Whether its candidate had failed too often by the turn of a request.
 
-    def resolved(self, uid: str, candidate: int) -> bool:
+        Failures of later turns do not reach back: a study opened again must see what it saw then.
+        """
+        turns = self.failures.get(request.candidate, ())
+        return len(turns) >= FAILURES and sum(turn <= request.turn for turn in turns) >= FAILURES
+
+    def resolved(self, uid: str, request: Uid) -> bool:
         """Whether a request needs nothing more: told, written off, or its candidate cannot run."""
-        return (
-            uid in self.values
-            or uid in self.withdrawn
-            or len(self.failures.get(candidate, ())) >= FAILURES
-        )
+        return uid in self.values or uid in self.withdrawn or self.barred(request)
 
     def out(self, uid: str, now: float) -> bool:
         """Whether somebody is working on a request."""
@@ -136,13 +136,14 @@ class Book:
         for uid, values in event["rows"]:
             self.values[uid] = tuple(values)
             self.writer[uid] = event["by"]
+            self.first.setdefault(int(uid[uid.index("c") + 1 : uid.index("n")]), uid)
             self.touched.append(uid)
 
     def _failed(self, event: dict[str, Any]) -> None:
         for uid in event["uids"]:
             request = Uid.parse(uid)
             assert request is not None, "a request was not checked before it was written down"
-            self.failures.setdefault(request.candidate, []).append(uid)
+            self.failures.setdefault(request.candidate, []).append(request.turn)
             self.reasons[uid] = event["reason"]
             self.asked.pop(uid, None)
             self.touched.append(uid)

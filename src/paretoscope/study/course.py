@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
+from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.study.book import Book, Uid
 from paretoscope.study.methods import check_points
@@ -41,7 +41,7 @@ class Course:
     def restart(self) -> None:
         """Back to the first question."""
         self.state = self.policy.init(self.problem.setting)
-        self.pulls = np.zeros(self.problem.K, dtype=np.int64)
+        self.before = np.zeros(self.problem.K, dtype=np.int64)  # requests of earlier turns
         self.turn = self._turn(0)
 
     @property
@@ -67,17 +67,17 @@ class Course:
         """Strike the requests whose fate changed."""
         for uid in book.touched:
             request = self.turn.waiting.get(uid)
-            if request is not None and book.resolved(uid, request.candidate):
-                del self.turn.waiting[uid]
-            elif uid in book.reasons:  # a candidate became infeasible: all its requests go
+            if request is not None and book.barred(request):  # all requests of its candidate go
                 self._settle_all(book)
                 break
+            if request is not None and book.resolved(uid, request):
+                del self.turn.waiting[uid]
         book.touched.clear()
 
     def _settle_all(self, book: Book) -> None:
         """Strike every request that is resolved."""
         waiting = self.turn.waiting
-        for uid in [u for u, r in waiting.items() if book.resolved(u, r.candidate)]:
+        for uid in [u for u, r in waiting.items() if book.resolved(u, r)]:
             del waiting[uid]
 
     def _turn(self, number: int) -> Turn:
@@ -113,17 +113,24 @@ class Course:
 
     def _hand_over(self, book: Book) -> None:
         """Give the turn's values to the policy, in the order of the requests."""
-        tally = self._tally(book, [uid for uid in self.turn.uids if not uid.check])
+        ran = [uid for uid in self.turn.uids if not book.barred(uid)]
+        tally = self._tally(book, [uid for uid in ran if not uid.check])
         lost = self.turn.want - tally.counts
         gone = np.zeros(self.problem.K, dtype=bool)
-        gone[list(book.infeasible)] = True
+        gone[[uid.candidate for uid in self.turn.uids if book.barred(uid)]] = True
         state = self.state
         if lost.any() or gone.any():
             state = self.policy.forgo(state, lost, gone)
         if tally.counts.any():
             state = self.policy.observe(state, tally)
         self.state = state
-        self.pulls = self.pulls + tally.counts
+        asked = np.array([uid.candidate for uid in self.turn.uids], dtype=np.int64)
+        self.before = self.before + np.bincount(asked, minlength=self.problem.K)
+
+    def replicate(self, uid: Uid) -> int:
+        """Running number of a request of this turn among all of its candidate; check points come last."""
+        ahead = self.turn.want[uid.candidate] if uid.check else 0
+        return int(self.before[uid.candidate] + ahead + uid.number + 1)
 
     def _tally(self, book: Book, uids: list[Uid]) -> Tally:
         """The values of some requests as a tally on the inner scale."""
@@ -152,13 +159,13 @@ class Course:
     def everything(self, book: Book) -> Tally:
         """All measurements so far, whatever they were for: the summary a person looks at."""
         uids = [uid for uid in map(Uid.parse, book.values) if uid is not None]
-        tally = self._tally(book, uids)
+        tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
         return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
 
     def first_turn(self, book: Book) -> Tally:
         """The measurements of the first turn and its check points: what the fit is tested on."""
         uids = [uid for uid in map(Uid.parse, book.values) if uid is not None and uid.turn == 0]
-        return self._tally(book, uids)
+        return self._tally(book, [uid for uid in uids if not book.barred(uid)])
 
     def known_exact(self, book: Book) -> FloatArray:
         """Exact metrics as far as they are known, on the inner scale."""
@@ -172,9 +179,3 @@ class Course:
         for c in columns:
             known[seen, c] = tally.means[seen, c]
         return known
-
-    def gone(self, book: Book) -> BoolArray:
-        """Candidates that cannot be measured."""
-        mask = np.zeros(self.problem.K, dtype=bool)
-        mask[list(book.infeasible)] = True
-        return mask

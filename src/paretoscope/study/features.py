@@ -105,6 +105,9 @@ def _by_columns(names: list[str], columns: Columns, K: int, *, intercept: bool) 
                 parts.append(np.array([float(str(v) == level) for v in columns[name]]))
                 labels.append(f"{name}={level}")
         else:
+            if not np.isfinite(numbers).all():
+                row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+                raise DataError(f"column {name!r} of candidate number {row + 1} is not finite")
             spread = float(numbers.std())
             parts.append((numbers - numbers.mean()) / (spread or 1.0))
             labels.append(name)
@@ -146,6 +149,8 @@ def _by_formula(formula: str, columns: Columns, K: int, *, intercept: bool) -> F
         )
     except Exception as error:  # whatever formulaic raises is about the caller's formula or columns
         raise UsageError(f"formula {formula!r}: {error}") from error
+    if not hasattr(matrix, "columns"):
+        raise UsageError(f"formula {formula!r}: features have no left side and no parts")
     names = tuple(str(name) for name in matrix.columns)
     X = np.asarray(matrix, dtype=np.float64)
     return _finish(X, names, f"by the formula {text}", K, intercept=False)

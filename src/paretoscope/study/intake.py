@@ -38,6 +38,7 @@ class Intake:
     values: dict[str, Values] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     surplus: list[tuple[str, Values]] = field(default_factory=list)
+    seen: dict[int, Values] = field(default_factory=dict)  # first row of each candidate
     repeated: int = 0
     pending: int = 0
 
@@ -56,8 +57,7 @@ class Intake:
         if uid in self.values or uid in self.failed:
             raise DataError(f"uid {uid} stands in two rows")
         if row.get("failed"):
-            self._open(uid)
-            self.failed[uid] = str(row["failed"])
+            self._fail(uid, str(row["failed"]))
             return
         values = self._values(row)
         if values is None:
@@ -66,7 +66,29 @@ class Intake:
             self._again(uid, values)
         else:
             self._open(uid)
+            self._check_exact(uid, values)
             self.values[uid] = values
+
+    def _fail(self, uid: str, reason: str) -> None:
+        """One failure more; the same one told again, before it was asked again, counts once."""
+        self._open(uid)
+        if uid in self.book.asked:
+            self.failed[uid] = reason
+        else:
+            self.repeated += 1
+
+    def _check_exact(self, uid: str, values: Values) -> None:
+        """An exact metric has one value per candidate: another one is a mistake, or noise."""
+        k = candidate_of(uid)
+        before = self.seen.setdefault(k, self.book.values.get(self.book.first.get(k, ""), values))
+        check_known(self.problem, k, values)
+        for metric, old, new in zip(self.problem.metrics, before, values, strict=True):
+            if metric.exact and metric.known is None and old != new:
+                name = self.problem.candidates.ids[k]
+                raise DataError(
+                    f"{metric.name} = {new}: the exact metric was {old} for candidate {name} before:"
+                    " declare it noisy, or correct it"
+                )
 
     def _request(self, row: Row) -> str:
         """The request a row answers, which must be one of this study's."""
@@ -100,7 +122,7 @@ class Intake:
     def _again(self, uid: str, values: Values) -> None:
         """The same values again, a late duplicate of a lost lease, or a contradiction."""
         before = self.book.values[uid]
-        if before == values:
+        if before == values or (uid, values) in self.book.surplus:
             self.repeated += 1
         elif self.by != self.book.writer[uid]:
             self.surplus.append((uid, values))
@@ -134,6 +156,39 @@ class Intake:
             failed=len(self.failed),
             surplus=len(self.surplus),
         )
+
+
+def candidate_of(uid: str) -> int:
+    """The candidate of a request that is known to be one."""
+    request = Uid.parse(uid)
+    assert request is not None, "a request was not checked before it was looked at"
+    return request.candidate
+
+
+def check_known(problem: Problem, k: int, values: Values) -> None:
+    """A metric that stands in a column may be left blank, or repeated, but not contradicted."""
+    known = problem.setting.known
+    for c, (metric, value) in enumerate(zip(problem.metrics, values, strict=True)):
+        if metric.known is None or value is None or known is None:
+            continue
+        if metric.inward(value) != known[k, c]:
+            raise DataError(f"{metric.name} = {value}: column {metric.known!r} says otherwise")
+
+
+def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[Any]]:
+    """The rows of a correction: an exact metric changes in every row of the candidate."""
+    k = candidate_of(uid)
+    check_known(problem, k, row)
+    rows: list[list[Any]] = [[uid, list(row)]]
+    if not problem.exact.any():
+        return rows
+    for other, values in book.values.items():
+        if other != uid and candidate_of(other) == k:
+            mixed = [
+                new if e else old for e, new, old in zip(problem.exact, row, values, strict=True)
+            ]
+            rows += [[other, mixed]] if tuple(mixed) != values else []
+    return rows
 
 
 def _harmless(bounds: tuple[float, float] | None) -> float:

@@ -80,7 +80,9 @@ class Metric(_Options):
         if unknown:
             raise UsageError(f"metric {name!r}: no option {min(unknown)!r}")
         for key, value in ({"name": name, "goal": goal} | _defaults() | options).items():
-            object.__setattr__(self, key, tuple(value) if key == "bounds" and value else value)
+            object.__setattr__(
+                self, key, tuple(value) if key == "bounds" and value is not None else value
+            )
         self._check()
 
     def _check(self) -> None:
@@ -96,6 +98,8 @@ class Metric(_Options):
             "a proportion needs of=, the number of trials of one measurement": (
                 self.kind is None or (self.of or 0) >= 1
             ),
+            "of= belongs to kind='proportion'": self.of is None or self.kind is not None,
+            "a proportion needs the linear scale": self.kind is None or self.scale == "linear",
             "known= names the column of an exact metric: set exact=True": (
                 self.known is None or self.exact
             ),
@@ -106,8 +110,8 @@ class Metric(_Options):
                 <= 1
             ),
             "bounds need the linear scale": self.bounds is None or self.scale == "linear",
-            f"bounds {self.bounds}: low must be below high": (
-                self.bounds is None or self.bounds[0] < self.bounds[1]
+            f"bounds {self.bounds}: give (low, high), finite, low below high": (
+                self.bounds is None or _ordered(self.bounds)
             ),
             f"sigma {self.sigma!r}: a positive number, or 'unknown'": self.sigma
             in {None, "unknown"}
@@ -187,6 +191,11 @@ class Metric(_Options):
     def from_plain(plain: dict[str, Any]) -> Metric:
         """The metric written by `to_plain`."""
         return Metric(**plain)
+
+
+def _ordered(bounds: tuple[float, ...]) -> bool:
+    """Whether these are two finite numbers in order."""
+    return len(bounds) == 2 and -math.inf < bounds[0] < bounds[1] < math.inf
 
 
 def _defaults() -> dict[str, Any]:

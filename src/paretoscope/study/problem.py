@@ -75,7 +75,7 @@ class Problem:
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"metric {name!r} is given twice")
-        reserved = {"uid", "candidate", "replicate", "note", "n"}
+        reserved = {"uid", "candidate", "replicate", "round", "note", "n", "failed", "where"}
         clash = reserved & {*names}
         if clash:
             raise UsageError(f"metric {min(clash)!r}: the name is a column of every sheet")

@@ -11,18 +11,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
+from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy, StopReason
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.study import methods, result
 from paretoscope.study.book import Book, Uid
 from paretoscope.study.course import Course
-from paretoscope.study.intake import Intake, Told
+from paretoscope.study.definition import define
+from paretoscope.study.intake import Intake, Told, corrected
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Result
@@ -81,6 +84,52 @@ class Study:
         self._course.advance(self._book)
 
     # ------------------------------------------------------------ making and opening
+
+    @classmethod
+    def create(cls, where: str | Path | None, **definition: Any) -> Self:  # noqa: ANN401
+        """A study at an address; one that is there already is opened if it is the same.
+
+        Parameters
+        ----------
+        where : str, Path or None
+            A file, ``postgresql://...``, or None for memory.
+        candidates : frame, path, dict or array
+            One row each: a pandas, polars or pyarrow frame, a CSV file, columns by name, numbers.
+        id : str, optional
+            Column that names the candidates; by default "id", or else the row numbers.
+        metrics : list of Metric or str
+        features : formula, list of column names, array, transformer or None
+            None = no structure is assumed.
+        intercept : bool
+        method : policy or "auto"
+        delta, epsilon, budget, batches, time : optional
+            What "auto" and `plan` are asked for.
+        seed : int
+
+        Raises
+        ------
+        UsageError
+            If the settings make no sense, or the store holds another study.
+        DataError
+            If a candidate or a cell cannot be used.
+        """
+        made = define(**definition)  # before the store is touched
+        return cls.on(open_ledger(where, create=True), made)
+
+    @classmethod
+    def open(cls, where: str | Path) -> Self:
+        """The study at an address."""
+        return cls(open_ledger(where, create=False))
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
 
     @classmethod
     def on(cls, ledger: Ledger, definition: Record, clock: Callable[[], float] = time.time) -> Self:
@@ -156,9 +205,8 @@ class Study:
         """A request by its text."""
         uid = Uid.parse(text)
         assert uid is not None
-        before = int(self._course.pulls[uid.candidate])
         name = self.problem.candidates.ids[uid.candidate]
-        return Request(text, name, before + uid.number + 1, uid.turn + 1)
+        return Request(text, name, self._course.replicate(uid), uid.turn + 1)
 
     def pending(self) -> list[Request]:
         """Requests that somebody has, and nothing has come of yet."""
@@ -237,8 +285,8 @@ class Study:
         def decide() -> tuple[list[Record], None]:
             if uid not in self._book.values:
                 raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
-            event = {"kind": "corrected", "rows": [[uid, list(row)]], "reason": reason}
-            return [event], None
+            rows = corrected(self.problem, self._book, uid, row)
+            return [{"kind": "corrected", "rows": rows, "reason": reason}], None
 
         self._commit(decide)
 

@@ -1,0 +1,52 @@
+"""From what a person has (a frame, a file, an array) to the definition of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import paretoscope
+from paretoscope import table
+from paretoscope.errors import UsageError
+from paretoscope.study import methods
+from paretoscope.study.features import build_features
+from paretoscope.study.methods import Wishes
+from paretoscope.study.metric import Metric, parse_metric
+from paretoscope.study.problem import Problem
+
+
+def define(
+    *,
+    candidates: Any,  # noqa: ANN401  (a frame of any library, an array, a path, a dict)
+    metrics: Sequence[Metric | str],
+    id: str | None = None,  # noqa: A002  (the public name of the option)
+    features: Any = None,  # noqa: ANN401  (formula, names, array or transformer)
+    intercept: bool = True,
+    method: Any = "auto",  # noqa: ANN401  (any policy)
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    budget: int | None = None,
+    batches: int | None = None,
+    time: float | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The definition that `Study.on` takes; see `Study.create` for the parameters."""
+    if isinstance(metrics, (str, Metric)):
+        raise UsageError("metrics is a list, even of one: [Metric(...)]")
+    listed = table.read_candidates(candidates, id)
+    made = build_features(features, listed.columns, len(listed.ids), intercept=intercept)
+    parsed = tuple(m if isinstance(m, Metric) else parse_metric(m) for m in metrics)
+    problem = Problem(listed, parsed, made, seed)
+    wishes = Wishes(delta=delta, epsilon=epsilon, budget=budget, batches=batches, time=time)
+    if method == "auto":
+        choice = methods.choose(problem.setting, wishes)
+    else:
+        choice = methods.Choice(method, "as asked for")
+    methods.check_terms(choice.policy, problem.setting)
+    return {
+        "problem": problem.to_plain(),
+        "method": methods.method_to_plain(choice.policy),
+        "reason": choice.reason,
+        "wishes": vars(wishes),
+        "version": paretoscope.__version__,
+    }

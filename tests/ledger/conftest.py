@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.postgres import postgres
+
+__all__ = ["postgres"]
