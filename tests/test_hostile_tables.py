@@ -8,21 +8,26 @@ what must become of it.
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas
-import polars
-import pyarrow
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from paretoscope.errors import DataError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.memory import MemoryLedger
+from paretoscope.policies.fixed import FixedDesign
 from paretoscope.sheet import read_sheet, sheet_header, sheet_rows
 from paretoscope.study.definition import define
 from paretoscope.study.metric import Metric
+from paretoscope.study.problem import Problem
 from paretoscope.study.study import Study
 from paretoscope.table import csv_text, read_candidates
 
@@ -40,7 +45,10 @@ METRICS = [
     Metric("area", "min", exact=True, known="area"),
 ]
 NOISY = ("y1", "y2", "share")
-DEFINITION = define(candidates=CANDIDATES, metrics=METRICS, budget=40, epsilon=0.0)
+DEFINITION = define(
+    candidates=CANDIDATES, metrics=METRICS, method=FixedDesign(delta=0.1, budget=400)
+)
+PROBLEM = Problem.from_plain(DEFINITION["problem"])
 TOLD = (0.5, 1.5, 2.5)  # of the first request, told before any sheet comes
 
 
@@ -83,6 +91,10 @@ class Case:
         rows = [row for row in self.rows if row.means == "measured"]
         return self.pick(rows) if rows else None
 
+    def filled(self):
+        """Some row that says anything."""
+        return self.pick([row for row in self.rows if row.means != "gone"])
+
 
 def proper(rng, kind, problem, requests):
     """The sheet of the requests, measured."""
@@ -110,6 +122,8 @@ def columns_shuffled(case):
 
 def column_dropped(case):
     name = case.pick(["candidate", "replicate", "note", "w", "size", "wet", "area"])
+    if name == "note" and any(row.means == "failed" for row in case.rows):
+        return
     case.header = [column for column in case.header if column != name]
 
 
@@ -123,7 +137,7 @@ def blank_row(case):
 
 
 def renumbered(case):
-    case.pick(case.rows).cells["replicate"] = case.pick(["", 99, "first"])
+    case.filled().cells["replicate"] = case.pick(["", 99, "first"])
 
 
 def remark(case):
@@ -135,7 +149,9 @@ def remark(case):
         "' x",
         "failed once",
     ]
-    case.pick(case.rows).cells["note"] = case.pick(notes)
+    row = case.filled()
+    if row.means != "failed":  # its note may be what says so
+        row.cells["note"] = case.pick(notes)
 
 
 def as_spreadsheets_do(case):
@@ -157,7 +173,8 @@ def written_otherwise(case):
     row, column = case.row(), case.pick(NOISY)
     if row is not None:
         value = row.values[NOISY.index(column)]
-        row.cells[column] = case.pick([f" {value}", f"{value:+}", f"{value:.6e}", f"'{value:+}"])
+        ways = [f" {value}", f"{value:+}", f"{value:.6e}", value]
+        row.cells[column] = case.pick(ways if case.text else [*ways, f"'{value:+}"])
 
 
 HARMLESS = [
@@ -196,15 +213,14 @@ MEANINGFUL = [not_measured, broke]
 
 # ---------------------------------------------------------------- what cannot be used
 
-NO_NUMBERS = (
-    "NaN nan inf -Infinity 1e999 abc 1,234,567 0x10 1_000 5% --1 1..2 1.2.3 TRUE =1+1 ٣".split()
-)
+NO_NUMBERS = ["NaN", "nan", "inf", "-Infinity", "1e999", "abc", "1,234,567", "0x10", "1_000", "5%"]
+NO_NUMBERS += ["--1", "1..2", "1.2.3", "TRUE", "=1+1", "٣", "1 234,5", "1.234.567", "failed twice"]
 
 
 def no_number(case):
     row, column = case.row(), case.pick(NOISY)
     if row is not None:
-        row.cells[column] = case.pick([*NO_NUMBERS, "1 234,5", "1.234.567", "failed twice"])
+        row.cells[column] = case.pick(NO_NUMBERS)
         case.blame.append((row, column))
 
 
@@ -249,7 +265,9 @@ def row_twice(case):
 def candidate_changed(case):
     row = case.row()
     if row is not None and "candidate" in case.header:
-        others = [name for name in CANDIDATES["id"] if name != row.cells["candidate"]]
+        others = [
+            name for name in CANDIDATES["id"] if name.lstrip("0") not in row.cells["candidate"]
+        ]
         row.cells["candidate"] = case.pick([*others, "nobody", "9"])
         case.blame.append((row, "candidate"))
 
@@ -284,14 +302,25 @@ def column_twice(case):
         case.blame.append((None, case.twice))
 
 
+def not_finite(case):
+    """Pandas has the same mark for not a number and for nothing there."""
+    row, column = case.row(), case.pick(NOISY)
+    if row is not None:
+        row.cells[column] = case.pick([math.inf, -math.inf] + [math.nan] * (case.kind != "pandas"))
+        case.blame.append((row, column))
+
+
 def damaged(case):
+    """Not UTF-8, a stray quotation mark, a NUL, a cell too many, each in the first row."""
     if case.text:
-        case.data = case.pick([(b"\n", b"\n\xff", 1), (b"\n", b'\n"', 1), (b"\n", b"\n\x00", 1)])
+        put = case.pick([b"\xff", b'"', b"\x00", b",;\t"])
+        case.data = (b"\n", b"\n" + put, 1)
         case.blame.append((case.rows[0], None))
 
 
 FATAL = [
     no_number,
+    not_finite,
     impossible,
     no_request,
     told_otherwise,
@@ -337,13 +366,13 @@ def as_frame(case):
     names = [*case.header, *([] if case.twice is None else [case.twice])]
     columns = [column_of(case, name) for name in names]
     if case.kind == "pandas":
-        made = pandas.DataFrame(dict(enumerate(columns)))
+        made = pd.DataFrame(dict(enumerate(columns)))
         made.columns = names
         return made
     if case.kind == "pyarrow":
-        return pyarrow.table([pyarrow.array(column) for column in columns], names=names)
+        return pa.table([pa.array(column) for column in columns], names=names)
     if case.kind == "polars":
-        return polars.DataFrame(dict(zip(names, columns, strict=True)))
+        return pl.DataFrame(dict(zip(names, columns, strict=True)))
     return [dict(zip(names, line, strict=True)) for line in zip(*columns, strict=True)]
 
 
@@ -380,7 +409,7 @@ def check_refusal(case, said):
 def expected(case):
     """Values by uid of what must be stored, and the failed, pending and repeated rows."""
     told = {row.cells["uid"]: row.values for row in case.rows if row.means == "measured"}
-    count = {word: 0 for word in ("failed", "pending", "repeated")}
+    count = dict.fromkeys(("failed", "pending", "repeated"), 0)
     for row in case.rows:
         if row.means in count:
             count[row.means] += 1
@@ -443,3 +472,40 @@ def test_a_refusal_leaves_every_byte_of_the_file(tmp_path):
             check(study, case)
             assert files_of(path) == before
             refused += 1
+
+
+def attempt(text):
+    """The candidates of a text, or why there are none."""
+    try:
+        return read_candidates(io.StringIO(text))
+    except DataError as error:
+        return str(error)
+
+
+RUBBISH = st.lists(
+    st.sampled_from(
+        ["id", "a", "uid", "y1", "r0c0n0", "1", ",", ";", "\t", "\n", '"', "'", "=", "\x00"]
+    )
+)
+
+
+@settings(max_examples=1000)
+@given(RUBBISH.map("".join))
+def test_any_text_is_read_or_refused_by_row(text):
+    if isinstance(found := attempt(text), str):
+        assert re.search(r"row \d+|no row", found)
+    else:
+        assert all(len(cells) == len(found.ids) for cells in found.columns.values())
+    with pytest.raises(DataError, match=r"row \d+"):
+        read_sheet(io.StringIO(text), PROBLEM)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from([*NOISY, "uid", "w"]), st.from_type(object)), min_size=1
+    )
+)
+def test_any_rows_are_refused_by_row_or_column(rows):
+    with pytest.raises(DataError, match=r"row \d+|column"):
+        read_sheet(rows, PROBLEM)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol
@@ -108,7 +108,7 @@ def write_sheet(
     if decimal == ",":
         rows = [r | {name: _with_comma(r[name]) for name in columns} for r in rows]
     cells = [[row[name] for name in header] for row in rows]
-    return write_text(csv_text(header, cells, delimiter), target)
+    return write_text(csv_text(header, cells, delimiter), target, mark=True)
 
 
 def _with_comma(cell: Any) -> Any:  # noqa: ANN401
@@ -183,6 +183,8 @@ def read_sheet(
         For the first row, column or cell that cannot be used, with its place and the remedy.
     """
     table = read_table(source, delimiter=delimiter, optional={NOTE})
+    known = [*sheet_header(problem), *(metric.name for metric in problem.metrics)]
+    table = replace(table, header=tuple(n if n in known else unescape(n) for n in table.header))
     _check_header(table, problem)
     return _Sheet(table, problem, decimal).rows()
 

@@ -139,13 +139,25 @@ def _refuse_mixed(table: Table, name: str, texts: Sequence[str]) -> None:
 # ---------------------------------------------------------------- out
 
 
-def write_text(text: str, target: Any) -> str:  # noqa: ANN401  (a path, a stream or None)
-    """Text to a path or a stream, or nowhere; returned in each case."""
+def write_text(text: str, target: Any, *, mark: bool = False) -> str:  # noqa: ANN401  (a path, a stream or None)
+    """Text to a path or a stream, or nowhere; returned in each case.
+
+    Parameters
+    ----------
+    mark : bool
+        Whether a file that is not plain ASCII opens with the mark by which spreadsheets know UTF-8.
+    """
     if hasattr(target, "write"):
         target.write(text)
     elif target is not None:
-        mark = "" if text.isascii() else "\ufeff"  # else spreadsheets take UTF-8 for something else
-        Path(target).write_bytes((mark + text).encode("utf-8"))
+        front = "\ufeff" if mark and not text.isascii() else ""
+        try:
+            Path(target).write_bytes((front + text).encode("utf-8"))
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or error
+            raise UsageError(
+                f"{str(target)!r} cannot be written ({said}): choose another place"
+            ) from None
     return text
 
 
@@ -174,7 +186,7 @@ def write_table(
     header = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name) for name in header] for row in rows]
     if format == "csv":
-        return write_text(csv_text(header, cells) if header else "", target)
+        return write_text(csv_text(header, cells) if header else "", target, mark=True)
     if format == "json":
         text = json.dumps([dict(row) for row in rows], indent=2, ensure_ascii=False)
         return write_text(text + "\n", target)

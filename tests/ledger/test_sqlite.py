@@ -204,7 +204,8 @@ def test_a_database_that_may_not_grow(path):
             ledger.append([{"text": "x" * 3000}] * 20, expect=0)
         assert ledger.read() == []
         assert ledger.append([{"small": True}], expect=0) == 1
-    assert SqliteLedger(path, create=False).read() == [(1, {"small": True})]
+    with SqliteLedger(path, create=False) as ledger:
+        assert ledger.read() == [(1, {"small": True})]
 
 
 def system(program, *arguments):

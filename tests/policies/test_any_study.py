@@ -9,9 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from paretoscope.errors import UsageError
 from paretoscope.policies import GEGE, FixedDesign, Noise, OneShot, Setting, Uniform
+from paretoscope.sim.noise import Gaussian
 from paretoscope.testing import check_partition
+from tests import naive
 from tests.policies.drive import answer, drive, quiet, study
+from tests.statistics import at_most
 
 CAP = 20_000
 MOST = 80
@@ -107,6 +111,92 @@ def test_whatever_is_lost_a_policy_ends_within_its_means(block):
             assert verdict.certificate.pulls <= cap
 
 
+def wrong(verdict, setting, mu):
+    """Whether a label is wrong: among those that ran for acceptances, among all for rejections."""
+    ran = np.flatnonzero(~verdict.infeasible)
+    best = np.zeros(len(mu), dtype=bool)
+    if len(ran):
+        best[ran] = naive.non_dominated(mu[ran])
+    epsilon = verdict.certificate.epsilon[setting.noisy]
+    far = [
+        ((mu[ran] - mu[k])[:, setting.noisy] > epsilon).all(axis=1)
+        & ((mu[ran] - mu[k])[:, setting.exact] >= 0).all(axis=1)
+        for k in np.flatnonzero(verdict.near)
+    ]
+    labels = verdict.accepted & ~best | verdict.rejected & np.array(naive.non_dominated(mu))
+    return bool(labels.any() or np.any(far))
+
+
+def honest_run(rng, policy, setting, mu):
+    """A run whose noise is what the setting says."""
+    known = np.where(setting.noise.unknowns, 0.3, setting.noise.sigma)
+    world, state = Gaussian(np.where(setting.exact, 0.0, known)), policy.init(setting)
+    while policy.stopped(state) is None:
+        state = policy.observe(state, world.draw(mu, policy.allocate(state), rng))
+    return policy.verdict(state)
+
+
+@pytest.mark.parametrize(
+    "policy", [GEGE(0.1, max_samples=CAP), FixedDesign(delta=0.1, budget=60)], ids=["gege", "fixed"]
+)
+def test_labels_are_right_in_any_study(policy):
+    """200 studies at delta = 0.1, one run each."""
+    errors = 0
+    for seed in range(200):
+        rng = np.random.default_rng(1000 + seed)
+        setting, mu = any_study(rng)
+        errors += wrong(honest_run(rng, policy, setting, mu), setting, mu)
+    at_most(errors, 200, 0.1)
+
+
+def test_what_is_left_alone_may_still_be_dominated_by_what_was_accepted():
+    mu = np.array([[1.0, 1.0], [0.0, 0.99]])
+    policy = FixedDesign(delta=0.1, budget=60)
+    verdict = answer(policy, study(K=2, sigma=0.1), mu, 0.1)
+    assert verdict.accepted.tolist() == [True, False]
+    assert verdict.undecided.tolist() == [False, True]
+    assert (verdict.certificate.achieved_epsilon > 0).all()
+    assert answer(GEGE(0.1, max_rounds=3), study(K=2, sigma=0.1), mu, 0.1).undecided.all()
+
+
+@pytest.mark.parametrize("more", [{}, {"epsilon": 0.01}, {"schedule": "corrected"}])
+@pytest.mark.parametrize("noise", [Noise.known(1.0, 2), Noise.unknown(2)], ids=["known", "unknown"])
+def test_the_risks_of_all_rounds_add_up_to_no_more_than_delta(more, noise):
+    policy = GEGE(0.1, max_samples=10**7, max_rounds=30, **more)
+    setting = study(K=3, noise=noise)
+    if "schedule" in more and noise.unknowns.any():
+        with pytest.raises(UsageError, match="needs a known sigma"):
+            policy.init(setting)
+        return
+    state = policy.init(setting)
+    lost = policy.allocate(state) - 1  # a round that was nearly lost is paid for too
+    state = policy.forgo(state, lost)
+    spent, mu = [], np.zeros((3, 2))
+    while policy.stopped(state) is None:
+        spent.append(state.risk)
+        state = policy.observe(state, quiet(mu, policy.allocate(state), 1.0))
+    assert len(spent) >= 4
+    assert sum(spent) <= 0.1
+    assert spent == [record.risk for record in state.history]
+
+
+@pytest.mark.parametrize("policy", [GEGE(0.1), FixedDesign(delta=0.1, budget=60)])
+def test_when_the_last_ones_are_gone_the_others_keep_their_verdicts(policy):
+    mu = np.array([[9.0, 0.0], [0.0, 9.0], [0.0, 8.999]])
+    state = policy.init(study(K=3, sigma=0.1))
+    while policy.stopped(state) is None:
+        want = policy.allocate(state)
+        settled = policy.verdict(state).accepted.any()
+        gone = (np.arange(3) > 0) & settled
+        state = policy.forgo(state, np.where(gone, want, 0), gone)
+        if policy.stopped(state) is None:
+            state = policy.observe(state, quiet(mu, np.where(gone, 0, want), 0.1))
+    verdict = policy.verdict(state)
+    assert verdict.accepted.tolist() == [True, False, False]
+    assert verdict.infeasible.tolist() == [False, True, True]
+    assert verdict.certificate.certified
+
+
 def test_fixed_looks_pay_exact_metrics_out_of_the_budget():
     X = np.vstack([np.eye(2), np.random.default_rng(0).random((10, 2)) / 4])
     mu = np.column_stack([X @ [1.0, 1.0], np.arange(12.0)])
@@ -120,7 +210,7 @@ def test_fixed_looks_pay_exact_metrics_out_of_the_budget():
 
 def test_a_look_at_pulls_that_can_never_come_is_no_dead_end():
     X = np.vstack([np.eye(2), 0.1 * np.eye(2)])
-    policy = FixedDesign(delta=0.1, budget=20)
+    policy = FixedDesign(delta=0.1, budget=20, looks=20)
     state = policy.init(study(X, sigma=99.0))
     while policy.stopped(state) is None:
         want = policy.allocate(state)

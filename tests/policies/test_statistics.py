@@ -226,6 +226,20 @@ def test_formulations() -> None:
     at_most(sum(map(understated, worlds, runs)), 300, 0.1)
 
 
+def test_fresh_rounds_settle_less() -> None:
+    """40 worlds of the same kind: fresh rounds waste what they have, and accept next to nothing."""
+    worlds = [formulations(k) for k in range(40)]
+    accepted, rejected = {}, {}
+    for policy in (FixedDesign(budget=120, delta=0.1), GEGE(0.1, max_samples=120, designs=("g",))):
+        runs = [monte_carlo(policy, w, 1, k, setting=unknown(w))[0] for k, w in enumerate(worlds)]
+        assert max(run.pulls for run in runs) <= 120
+        name = type(policy).__name__
+        accepted[name] = np.mean([run.accepted.sum() for run in runs])
+        rejected[name] = np.mean([run.rejected.sum() for run in runs])
+    assert accepted["FixedDesign"] > 4 * accepted["GEGEConfidence"]
+    assert rejected["FixedDesign"] > rejected["GEGEConfidence"]
+
+
 def check_looks(runs: int) -> None:
     """Any wrong label at any of 10 looks; the staircase can go wrong in 15 ways at each."""
     world = staircase(6)

@@ -40,7 +40,8 @@ def test_the_same_numbers_in_other_processes():
 def test_a_run_has_its_own_seed_whatever_the_number_of_runs():
     few, many = (monte_carlo(POLICY, INSTANCE, runs, seed=9) for runs in (3, 7))
     assert told(few) == told(many[:3])
-    assert told(few) != told(monte_carlo(POLICY, INSTANCE, 3, seed=10))
+    drawn = [told(monte_carlo(GEGE(budget=6), INSTANCE, 20, seed=seed)) for seed in (9, 10)]
+    assert drawn[0] != drawn[1]
     alone = simulate(POLICY, INSTANCE, np.random.SeedSequence(9).spawn(3)[2])
     assert numbers(alone) == numbers(few[2])
 

@@ -9,7 +9,7 @@ import numpy as np
 from paretoscope.ledger import MemoryLedger
 from paretoscope.policies.codec import to_plain
 from paretoscope.study.book import Uid
-from paretoscope.study.create import define
+from paretoscope.study.definition import define
 from paretoscope.study.metric import Metric
 from paretoscope.study.study import Study
 

@@ -34,8 +34,8 @@ from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
 from paretoscope.core.dominance import front_of, non_dominated
 from paretoscope.core.gaps import margin_table, psi_gaps
 
-# Entries of one block of the pair matrix: 2 MB of float64.
-_BLOCK = 250_000
+# Entries of one block of the pair matrix: 0.5 MB of float64 stays in the cache.
+_BLOCK = 64_000
 # Entries of the table of front against all that may be held at once: 64 MB.
 _TABLE = 8_000_000
 
@@ -101,6 +101,9 @@ class Outcome:
         The arm that rejected it; -1 where none did.
     gap, threshold : (n,) arrays
         The empirical margin that decided, in units of the scale, and what it had to reach.
+    spare : (n,) array
+        By how much every other arm certainly fails to dominate it, in units of the scale; below 0,
+        the tolerance at which it still counts as optimal. NaN where it was rejected.
     """
 
     rejected: BoolArray
@@ -108,6 +111,7 @@ class Outcome:
     by: IntArray
     gap: FloatArray
     threshold: FloatArray
+    spare: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +193,12 @@ def refined(
     rest = np.flatnonzero(~rejected)
     accepted = np.zeros(n, dtype=bool)
     some = None if exact is None else exact[rest]
-    accepted[rest], margin = _accept(mu[rest], widths.restricted(rest), some, all_stay=all_stay)
-    gap[rest], threshold[rest] = margin, 0.0
-    return Outcome(rejected, accepted, by, gap, threshold)
+    spare = np.full(n, np.nan)
+    accepted[rest], gap[rest], spare[rest] = _accept(
+        mu[rest], widths.restricted(rest), some, all_stay=all_stay
+    )
+    threshold[rest] = 0.0
+    return Outcome(rejected, accepted, by, gap, threshold, spare)
 
 
 def _by_front(scaled: FloatArray, front: IntArray, eta: float, *, all_stay: bool) -> Outcome:
@@ -207,6 +214,7 @@ def _by_front(scaled: FloatArray, front: IntArray, eta: float, *, all_stay: bool
     nearest[np.searchsorted(rest, front), np.arange(len(front))] = -np.inf
     margin = -gap - eta
     margin[front] = -nearest.max(axis=0) - eta
+    spare = np.where(rejected, np.nan, margin)
     first = front[margin[front] >= 0.0]
     others = np.setdiff1d(rest, first)
     if len(first) and len(others) and not all_stay:
@@ -220,6 +228,7 @@ def _by_front(scaled: FloatArray, front: IntArray, eta: float, *, all_stay: bool
         by,
         np.where(rejected, gap, margin),
         np.where(rejected, eta, 0.0),
+        spare,
     )
 
 
@@ -230,7 +239,7 @@ def _plain_dominance(exact: FloatArray) -> Outcome:
     for i in np.flatnonzero(~optimal):
         by[i] = int(np.argmax(optimal & (exact >= exact[i]).all(axis=1)))
     zeros = np.zeros(len(exact))
-    return Outcome(~optimal, optimal, by, zeros, zeros)
+    return Outcome(~optimal, optimal, by, zeros, zeros, np.where(optimal, 0.0, np.nan))
 
 
 def _note_rejections(
@@ -256,13 +265,13 @@ def _note_rejections(
 
 def _accept(
     mu: FloatArray, widths: Widths, exact: FloatArray | None, *, all_stay: bool
-) -> tuple[BoolArray, FloatArray]:
-    """Accepted among the arms not rejected, and the margin of each (>= 0 where accepted)."""
+) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Accepted among the arms not rejected, the margin of each (>= 0 where accepted), its spare."""
     n = len(mu)
     margin = np.empty(n)
     for block in _blocks(mu, widths):
         margin[block.rows] = _spare(block, exact).min(axis=1)
-    first = margin >= 0.0
+    first, spare = margin >= 0.0, margin
     others = np.flatnonzero(~first)
     if len(others) and not all_stay:
         scaled = mu / widths.scale
@@ -270,7 +279,7 @@ def _accept(
         for start in range(0, len(others), step):
             block = _pairs(scaled, others[start : start + step], widths)
             margin = np.minimum(margin, _spare(block, exact).min(axis=0))
-    return first & (margin >= 0.0), margin
+    return first & (margin >= 0.0), margin, spare
 
 
 def _spare(block: _Pairs, exact: FloatArray | None) -> FloatArray:
@@ -299,7 +308,8 @@ def paper(mu: FloatArray, scale: FloatArray, eta: float) -> Outcome:
         margin[i] = -np.inf
         by[i] = int(margin.argmax())
     threshold = np.where(result.strict, 2 * eta, eta)
-    return Outcome(rejected, accepted, by, result.gap, threshold)
+    spare = np.where(rejected, np.nan, -result.star - eta)
+    return Outcome(rejected, accepted, by, result.gap, threshold, spare)
 
 
 def achieved_epsilon(

@@ -6,7 +6,7 @@ schedule    accuracy eps_r         risk delta_r          pulls t_r
 paper       2^-(r+1)               6 delta / (pi r)^2    32 (1+3 eps_r) sigma^2 h_r / eps_r^2 ln(n d/(2 delta_r))
 corrected   2^-(r+1)               6 delta / (pi r)^2    the same with ln(2 n d / delta_r), at least 20 h_r / eps_r^2
 authors     2^-(r+1)               6 delta / (pi r)^2    h_r ln(1/delta_r) / eps_r^2
-proven      any, chosen beforehand delta/7 (6/7)^(r-1)    the smallest certified number (see `gege`)
+proven      any, chosen beforehand see `next_risk`        the smallest certified number (see `gege`)
 ==========  =====================  ====================  =================================================
 
 'paper' as printed (algorithm 2 of Kone, Kaufmann, Richert, AISTATS 2025) proves 4 delta only: two sides and n
@@ -35,13 +35,21 @@ def paper_risk(delta: float, r: int) -> float:
     return 6.0 * delta / (math.pi * r) ** 2
 
 
-def proven_risk(delta: float, r: int) -> float:
-    """delta_r = delta/7 (6/7)^(r-1), which sums to delta.
+def next_risk(left: float, to_come: int | None) -> float:
+    """delta_r from what is left of delta, and how many rounds come after this one.
 
-    Early rounds are cheap and the last one costs most, so the risk should not be spent early: 1 / (r (r+1))
-    leaves a 72nd for the eighth round, this leaves a 21st, and a tenth of the measurements is saved.
+    Unknown number: a seventh of what is left, so delta/7 (6/7)^(r-1). Early rounds are cheap and the
+    last costs most, so risk should not be spent early: 1/(r (r+1)) leaves a 72nd for the eighth round, this
+    a 21st, and saves a tenth of the measurements. Known number (an epsilon study ends at eps_r =
+    epsilon): each round gets half of what the next one gets; a fiftieth is kept in case pulls of the
+    last round are given up and another has to follow.
+
+    >>> [round(next_risk(1.0, k), 2) for k in (None, 0, 1)]
+    [0.14, 0.98, 0.33]
     """
-    return delta / 7.0 * (6.0 / 7.0) ** (r - 1)
+    if to_come is None:
+        return left / 7.0
+    return left * 0.98 / (2.0 ** (to_come + 1) - 1.0)
 
 
 def round_pulls(
@@ -61,25 +69,27 @@ def round_pulls(
     )
 
 
-def smallest_certified(certified: Callable[[int], bool], guess: int, least: int) -> int:
-    """The smallest N found with ``certified(N)``, by doubling steps from a guess and then halving them.
+def smallest_certified(
+    certified: Callable[[int], bool], guess: int, least: int, slack: int = 0
+) -> int:
+    """The smallest N found with ``certified(N)``, by doubling steps from a guess, then halving them.
 
-    Rounding makes the certificate slightly irregular in N; the answer is certified itself, and N - 1 is not
-    (or N is the least allowed).
+    Rounding makes the certificate slightly irregular in N; the answer is certified itself, and N - 1
+    is not (or N is the least allowed). With ``slack`` the search ends that many pulls early.
     """
     high = max(guess, least)
     low = least - 1
-    step = 1
+    step = first = slack + 1
     while not certified(high):
         low = high
         high += step
         step *= 2
-    step = 1
+    step = first
     while high - step > low and certified(high - step):
         high -= step
         step *= 2
     low = max(low, high - step)
-    while high - low > 1:
+    while high - low > first:
         middle = (low + high) // 2
         low, high = (low, middle) if certified(middle) else (middle, high)
     return high

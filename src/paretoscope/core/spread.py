@@ -93,6 +93,9 @@ class Spread:
         if self.n > DIAMETER_EXACT:
             return float(2.0 * self.radii.max())
         W = self._W - self._W.mean(axis=0)
+        # arms so near the centre that not even the farthest one makes a wider pair are left out
+        known = max(_farthest(W, int(self.radii.argmax())))
+        W = W[self.radii + self.radii.max() >= known * (1.0 - 1e-9)]
         squares = np.einsum("nh,nh->n", W, W)
         pairs = squares[:, None] + squares - 2.0 * (W @ W.T)
         return float(np.sqrt(pairs.max()) * (1.0 + 1e-12))  # the expansion may round down
@@ -147,6 +150,13 @@ class Spread:
                 f" and known Gaussian noise, {BOUNDS} are for all"
             )
         return min(found)
+
+
+def _farthest(W: FloatArray, start: int) -> tuple[float, float]:
+    """Distance from an arm to the farthest one, and from that to its farthest."""
+    one = np.linalg.norm(W - W[start], axis=1)
+    two = np.linalg.norm(W - W[int(one.argmax())], axis=1)
+    return float(one.max()), float(two.max())
 
 
 class Width(NamedTuple):

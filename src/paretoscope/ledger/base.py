@@ -155,7 +155,7 @@ _HELD: list[Connected] = []  # between the two hooks of one fork
 
 def _before_fork() -> None:
     """Wait for running transactions, then disconnect every ledger."""
-    for ledger in list(_ALIVE):
+    for ledger in sorted(_ALIVE, key=id):  # one order, or two forking threads wait for each other
         ledger._lock.acquire()  # noqa: SLF001  (released by _after_fork)
         _HELD.append(ledger)
         ledger._disconnect()  # noqa: SLF001  (the hook is a part of the class)

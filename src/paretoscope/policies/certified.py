@@ -95,9 +95,10 @@ class CertifiedRounds(RoundPolicy[RoundState]):
         state = apply_outcome(state, seen.arms, outcome)
         left = state.active
         epsilon = self.epsilon_of(state.setting)
-        t = self._tolerance(state, seen, np.flatnonzero(~outcome.rejected), len(left))
+        decided = len(left) == 0 or len(self._rivals(state)) == 1
+        t = 0.0 if decided else self._tolerance(state, seen, outcome)
         state = replace(state, achieved=freeze(self._in_units(state, t)))
-        if len(left) <= 1:
+        if decided:
             state = with_verdicts(state, left, ACCEPTED)
             return replace(state, stop=StopReason.DECIDED)
         if epsilon.any() and t <= 1.0:
@@ -105,12 +106,17 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             return replace(state, stop=StopReason.EPSILON)
         return replace(state, stop=StopReason.MISFIT) if seen.hidden else state
 
-    def _tolerance(self, state: RoundState, seen: Reading, kept: np.ndarray, left: int) -> float:
-        """The tolerance certified for what is kept: in multiples of epsilon, or of the unit."""
-        if left <= 1:
-            return 0.0
-        epsilon = self.epsilon_of(state.setting)
-        unit = epsilon[state.setting.noisy] if epsilon.any() else state.unit
+    def _tolerance(self, state: RoundState, seen: Reading, outcome: Outcome) -> float:
+        """The tolerance certified for what is kept: in multiples of epsilon, or of the unit.
+
+        Without an epsilon the unit is the scale of the widths, up to a factor, and the judgement has
+        said it already.
+        """
+        epsilon, kept = self.epsilon_of(state.setting), np.flatnonzero(~outcome.rejected)
+        if not epsilon.any():
+            short = float(-outcome.spare[kept].min(initial=0.0))
+            return short * float((seen.widths.scale / state.unit).max()) if short > 0 else 0.0
+        unit = epsilon[state.setting.noisy]
         exact = arm_exact(state, seen.arms[kept])
         return achieved_epsilon(seen.mu[kept], seen.widths.restricted(kept), unit, exact)
 

@@ -38,7 +38,14 @@ from paretoscope.policies.reading import (
     read_pairs,
     with_misfit,
 )
-from paretoscope.policies.rounds import INFEASIBLE, RoundState, arm_exact, first_state, want_round
+from paretoscope.policies.rounds import (
+    INFEASIBLE,
+    REJECTED,
+    RoundState,
+    arm_exact,
+    first_state,
+    want_round,
+)
 from paretoscope.policies.setting import Setting
 
 
@@ -139,6 +146,10 @@ class FixedDesign(CertifiedRounds):
         if not noise.unknowns.any() and noise.sigma.size:
             state = replace(state, unit=freeze(noise.sigma / noise.sigma.max()))
         return state
+
+    def _rivals(self, state: RoundState) -> IntArray:
+        """Accepted arms too: nothing says yet that they do not dominate the others (`all_stay`)."""
+        return np.flatnonzero(~np.isin(state.status, (REJECTED, INFEASIBLE)))
 
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():

@@ -223,6 +223,10 @@ class RoundPolicy(ABC, Generic[S]):
             certificate=self._certificate(state),
         )
 
+    def _rivals(self, state: S) -> IntArray:
+        """Arms that may still dominate an active one: an accepted arm certainly does not."""
+        return state.active
+
     def _measure_exact(self, state: S) -> S:
         """No noise anywhere: measure what is not known, once, and compare."""
         none = np.zeros(len(state.status), dtype=np.int64)
@@ -234,9 +238,13 @@ class RoundPolicy(ABC, Generic[S]):
         if state.stop is not None or (state.want > state.got.counts).any():
             return state
         state = without_infeasible(state)
-        if len(state.active) == 0:
+        if (state.status == INFEASIBLE).all():
             return replace(state, stop=StopReason.NOTHING)
-        if len(state.active) == 1:  # the others could not be measured: nothing to compare with
+        if len(state.active) == 0:  # the last ones left are infeasible, the others have a verdict
+            return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
+        if (
+            len(self._rivals(state)) == 1
+        ):  # the others could not be measured: nothing to compare with
             state = with_verdicts(state, state.active, ACCEPTED)
             return replace(state, stop=StopReason.DECIDED, achieved=np.zeros(state.setting.d))
         return self._judge(state)

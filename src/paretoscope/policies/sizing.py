@@ -9,6 +9,7 @@ then only planned, from the estimate of the round before, and `reading` takes wh
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from paretoscope.core.spread import Spread, Width
 from paretoscope.policies.base import RoundForecast
 from paretoscope.policies.model import Model, Plan
 from paretoscope.policies.reading import quantiles, tail_of
-from paretoscope.policies.rounds import RoundState, first_state
+from paretoscope.policies.rounds import RoundRecord, RoundState, want_round
 from paretoscope.policies.setting import Setting, resolve_epsilon
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 # Degrees of freedom of a first noise estimate: at nu = 10 the quantile is 1.6 times that of nu = 50.
 FIRST_SPARE = 20
+# N_1 = this times max(2h, h + 10): smaller first rounds decide nothing and cost a share of the risk,
+# larger ones waste pulls on easy problems (tried: 1, 4, 16 on six instances).
+FIRST_PULLS = 4
+# The search for the smallest certified N ends within this part of it.
+SLACK = 500
 # Rounds a forecast looks ahead when nothing else ends it.
 _HORIZON = 8
 
@@ -48,25 +54,32 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
     d = len(noise.sigma)
     if policy.schedule != "proven":
         return _closed_form(policy, state, r)
-    risk = schedule.proven_risk(policy.delta, r)
     plans = model.designs(A, policy.designs, state.barred)
     if not plans:
         return None
+    left = policy.delta - sum(record.risk for record in state.history)
+    risk = schedule.next_risk(left, None)
     if noise.unknowns.any():
         if state.sigma_hat.size == 0:
             return _pilot(policy, model, plans[0], A, risk)
+        floor = _floor(policy, state)
+        due = max(state.accuracy / policy.ratio, floor)
+        to_come = _rounds_to_come(policy, due, floor)
+        if to_come is not None:  # the new estimate may be larger: one more round may have to follow
+            risk = schedule.next_risk(left, to_come + 1)
         sigma = np.where(noise.unknowns, state.sigma_hat, noise.sigma)
-        return _student_round(policy, state, plans, sigma, risk)
+        return _student_round(policy, state, plans, sigma, due, risk)
     spread = model.spread(A, plans[0].weights)
     if spread is not None and spread.widest == 0.0:  # only exact metrics tell these apart
         counts = model.integers(plans[0], A, model.least(A))
         return None if counts is None else Need(counts, 0.0, risk, "equal features", plans[0].kind)
     sigma_w = float(noise.sigma.max())
     floor = _floor(policy, state)
+    accuracy = _due_accuracy(policy, state, plans, floor)
+    risk = schedule.next_risk(left, _rounds_to_come(policy, accuracy, floor))
     arms = ("need", A.tobytes(), state.barred.tobytes())
-    aim = (state.accuracy, risk, sigma_w, d, floor, noise.kind)
-    how = (policy.designs, policy.bounds, policy.first_accuracy, policy.ratio)
-    return model.memo((*arms, *aim, *how), lambda: _known_round(policy, state, plans, floor, risk))
+    aim = (accuracy, risk, sigma_w, d, noise.kind, policy.designs, policy.bounds)
+    return model.memo((*arms, *aim), lambda: _known_round(policy, state, plans, accuracy, risk))
 
 
 def _floor(policy: GEGEConfidence, state: RoundState) -> float:
@@ -75,8 +88,30 @@ def _floor(policy: GEGEConfidence, state: RoundState) -> float:
     return float((epsilon / state.unit).min()) if state.unit.size else 0.0
 
 
+def _due_accuracy(
+    policy: GEGEConfidence, state: RoundState, plans: tuple[Plan, ...], floor: float
+) -> float:
+    """eps_r of the next round: the first one, or the last divided by the ratio; never below the floor."""
+    if math.isinf(state.accuracy):
+        accuracy = _aligned(_first_accuracy(policy, state, plans), policy, floor)
+    else:
+        accuracy = state.accuracy / policy.ratio
+    return accuracy if accuracy > floor * (1.0 + 1e-9) else floor
+
+
+def _rounds_to_come(policy: GEGEConfidence, accuracy: float, floor: float) -> int | None:
+    """Rounds after this one before the accuracy reaches epsilon; None when there is no such end."""
+    if floor <= 0.0:
+        return None
+    return max(0, math.ceil(math.log(accuracy / floor) / math.log(policy.ratio) - 1e-6))
+
+
 def _known_round(
-    policy: GEGEConfidence, state: RoundState, plans: tuple[Plan, ...], floor: float, risk: float
+    policy: GEGEConfidence,
+    state: RoundState,
+    plans: tuple[Plan, ...],
+    accuracy: float,
+    risk: float,
 ) -> Need:
     """The smallest certified round at the accuracy that is due."""
     noise, model, A = policy.noise_of(state.setting), state.setting.model, state.active
@@ -85,11 +120,6 @@ def _known_round(
     def width(spread: Spread) -> Width:
         return spread.certain_width(risk, d, tail, policy.bounds, state.setting.seed)
 
-    if math.isinf(state.accuracy):
-        accuracy = _first_accuracy(policy, state, plans, sigma_w, risk)
-    else:
-        accuracy = state.accuracy / policy.ratio
-    accuracy = max(accuracy, floor)
     eta = accuracy / 2.0 / sigma_w
     sized = []
     for plan in plans:
@@ -107,7 +137,8 @@ def _known_round(
             spread = _integer_spread(model, plan, A, N)
             return spread is not None and spread.failure(eta, d, tail, policy.bounds) <= risk
 
-        N = schedule.smallest_certified(certified, math.ceil(pulls), least)
+        guess = math.ceil(pulls)
+        N = schedule.smallest_certified(certified, guess, least, slack=guess // SLACK)
     counts = model.integers(plan, A, N)
     assert counts is not None
     return Need(counts, accuracy, risk, bound, plan.kind)
@@ -119,26 +150,28 @@ def _integer_spread(model: Model, plan: Plan, A: IntArray, N: int) -> Spread | N
     return None if counts is None else model.spread(A, counts)
 
 
-def _first_accuracy(
-    policy: GEGEConfidence,
-    state: RoundState,
-    plans: tuple[Plan, ...],
-    sigma_w: float,
-    risk: float,
-) -> float:
-    """eps_1: given, or twice what N_1 = max(2h, h + 10) pulls certify, which has no units."""
+def _aligned(accuracy: float, policy: GEGEConfidence, floor: float) -> float:
+    """The first accuracy moved onto the grid epsilon ratio^k: no round is wasted just above epsilon."""
+    if floor <= 0.0 or accuracy <= floor or policy.first_accuracy != "auto":
+        return accuracy
+    steps = math.floor(math.log(accuracy / floor) / math.log(policy.ratio))
+    return floor * policy.ratio**steps
+
+
+def _first_accuracy(policy: GEGEConfidence, state: RoundState, plans: tuple[Plan, ...]) -> float:
+    """eps_1: given, or twice what N_1 pulls certify, which has no units."""
     if policy.first_accuracy != "auto":
         return float(policy.first_accuracy)
     model, A = state.setting.model, state.active
     noise = policy.noise_of(state.setting)
-    h = model.least(A)
-    N, etas = max(2 * h, h + 10), []
+    h, risk = model.least(A), schedule.next_risk(policy.delta, None)
+    N, etas = FIRST_PULLS * max(2 * h, h + 10), []
     for plan in plans:
         spread = _integer_spread(model, plan, A, N)
         if spread is not None:
             found = spread.certain_width(risk, len(noise.sigma), tail_of(noise), policy.bounds)
             etas.append(found.eta)
-    return 2.0 * sigma_w * min(etas)
+    return 2.0 * float(noise.sigma.max()) * min(etas)
 
 
 def _closed_form(policy: GEGEConfidence, state: RoundState, r: int) -> Need | None:
@@ -179,11 +212,11 @@ def _student_round(
     state: RoundState,
     plans: tuple[Plan, ...],
     sigma: FloatArray,
+    accuracy: float,
     risk: float,
 ) -> Need | None:
     """The round that should reach eps_r if the noise is what the last round said."""
     model, A = state.setting.model, state.active
-    accuracy = max(state.accuracy / policy.ratio, _floor(policy, state))
     ratio = sigma / state.unit
     usable = [(model.spread(A, plan.weights), plan) for plan in plans]
     plan = min(
@@ -215,13 +248,13 @@ def forecast(policy: GEGEConfidence, setting: Setting) -> tuple[RoundForecast, .
     rounds = [RoundForecast(1, asked, asked, state.accuracy)]
     if not state.unit.size or math.isinf(state.accuracy) or not setting.noisy.any():
         return tuple(rounds)
-    floor, start = _floor(policy, state), first_state(setting)
-    last = min(policy.max_rounds or _HORIZON, _HORIZON)
-    accuracy, r = state.accuracy, 1
-    while r < last and not (floor > 0 and accuracy <= floor):
-        ahead = RoundState(**{**vars(start), "number": r, "accuracy": accuracy, "unit": state.unit})
-        need = size_round(policy, ahead)
+    floor, horizon = _floor(policy, state), policy.max_rounds or _HORIZON
+    while state.number < horizon and not (floor > 0 and state.accuracy <= floor):
+        record = RoundRecord(state.number, 0, 0, 0, state.accuracy, state.risk, "", "")
+        state = replace(state, history=(*state.history, record))
+        need = size_round(policy, state)
         assert need is not None
-        r, accuracy = r + 1, need.accuracy
-        rounds.append(RoundForecast(r, 0, int(need.counts.sum()), accuracy))
+        label = (need.bound, need.design)
+        state = want_round(state, need.counts, accuracy=need.accuracy, risk=need.risk, label=label)
+        rounds.append(RoundForecast(state.number, 0, int(need.counts.sum()), need.accuracy))
     return tuple(rounds)

@@ -22,6 +22,9 @@ Columns = Mapping[str, Sequence[Any]]
 # formulaic evaluates Python inside a formula: only these functions, and the columns, may be named.
 FUNCTIONS = {"C", "I", "log", "log2", "log10", "sqrt", "exp"}
 _ALLOWED = re.compile(r"[\w\s.+\-*/:^()~|,]*")
+# 9**9**9 has 370 million digits: a power is a plain small number, and never a tower of them.
+_POWER = re.compile(r"(\*\*|\^)(?!\s*\d{1,2}(\.\d+)?(?![\w.])(?!\s*(\*\*|\^)))")
+_COLOUR = re.compile(r"\x1b\[[\d;]*m|[\u29db\u29da]")  # formulaic marks the place in its messages
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -128,6 +131,8 @@ def check_formula(formula: str, columns: Columns) -> None:
                 f"formula {formula!r}: {name!r} is neither a column ({', '.join(columns)}) nor one"
                 f" of {', '.join(sorted(FUNCTIONS))}"
             )
+    if _POWER.search(formula):
+        raise UsageError(f"formula {formula!r}: powers are numbers below 100, one at a time")
     if re.search(r"[\w)]\s*\.\s*[^\W\d]", formula):
         raise UsageError(f"formula {formula!r}: attributes are not allowed")
 
@@ -144,11 +149,13 @@ def _by_formula(formula: str, columns: Columns, K: int, *, intercept: bool) -> F
     functions = {"log": np.log, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp}
     text = formula if intercept else f"{formula} - 1"
     try:
-        matrix = formulaic.Formula(text).get_model_matrix(
-            _table(columns, K), context=functions, na_action="raise"
-        )
+        with np.errstate(all="ignore"):  # what is not finite is refused below, by its row
+            matrix = formulaic.Formula(text).get_model_matrix(
+                _table(columns, K), context=functions, na_action="raise"
+            )
     except Exception as error:  # whatever formulaic raises is about the caller's formula or columns
-        raise UsageError(f"formula {formula!r}: {error}") from error
+        said = " ".join(_COLOUR.sub("", str(error)).split())
+        raise UsageError(f"formula {formula!r}: {said}") from error
     if not hasattr(matrix, "columns"):
         raise UsageError(f"formula {formula!r}: features have no left side and no parts")
     names = tuple(str(name) for name in matrix.columns)

@@ -1,0 +1,276 @@
+"""Commands around a batch: ask, tell, pending, release, withdraw, correct."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paretoscope.cli import show
+from paretoscope.cli.lazy import OUTSTANDING
+from paretoscope.cli.options import by_option, json_option, sheet_options, study_argument
+from paretoscope.cli.terms import read_number
+from paretoscope.errors import UsageError
+from paretoscope.sheet import read_sheet, write_sheet
+from paretoscope.study import Request, Status, Study, Told
+from paretoscope.study.book import Book
+
+
+def _check_target(path: str | None, *, force: bool) -> None:
+    """Refuse a target before anything is asked: a sheet may hold measurements."""
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    if target.exists() and not force:
+        raise UsageError(
+            f"{path} is there already and may hold measurements: give another name, or --force"
+        )
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise UsageError(f"{path} cannot be written: choose a folder that exists and is yours")
+
+
+def _write(study: Study, requests: Sequence[Request], path: str, **marks: Any) -> None:  # noqa: ANN401
+    """The sheet to a file, or to stdout."""
+    target = click.get_text_stream("stdout") if path == "-" else path
+    write_sheet(target, study.problem, requests, **{k: v for k, v in marks.items() if v})
+
+
+def _draw(requests: Sequence[Request]) -> None:
+    """Requests on the terminal."""
+    rows = [(r.uid, r.candidate, str(r.replicate), str(r.round)) for r in requests]
+    numbers = ["replicate", "round"]
+    show.draw(["uid", "candidate", *numbers], rows, right=numbers)
+
+
+@click.command("ask")
+@study_argument
+@click.option("-n", type=int, metavar="N", help="At most so many (default: all of the round).")
+@click.option("--csv", "path", metavar="FILE", help="Write the sheet here; - is the terminal.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@by_option
+@sheet_options
+@json_option
+@click.pass_context
+def ask_command(
+    ctx: click.Context,
+    where: str,
+    *,
+    n: int | None,
+    path: str | None,
+    force: bool,
+    by: str,
+    as_json: bool,
+    **marks: str | None,
+) -> None:
+    """Take the next measurements to make; they are yours until told or released.
+
+    In the sheet leave a metric blank while it is not measured, and write FAILED where the candidate
+    failed; the reason goes into the note.
+    """
+    _check_target(path, force=force)
+    with Study.open(where) as study:
+        requests = study.ask(n, by=by)
+        if path is not None and requests:
+            try:
+                _write(study, requests, path, **marks)
+            except BaseException:  # no sheet, no request: nobody would know of them
+                study.release([request.uid for request in requests], "the sheet was not written")
+                raise
+        if as_json:
+            show.emit({"requests": requests})
+        elif path is None and requests:
+            _draw(requests)
+        elif path not in {None, "-"} and requests:
+            _say_asked(where, requests, str(path))
+        if not requests:
+            ctx.exit(_nothing(study, quiet=as_json))
+
+
+def _say_asked(where: str, requests: Sequence[Request], path: str) -> None:
+    """What was asked for, and where it stands."""
+    candidates = len({request.candidate for request in requests})
+    made = show.count(len(requests), "measurement")
+    show.paragraph(
+        f"{made} of {show.count(candidates, 'candidate')} in {path} (round {requests[0].round})."
+        f" Fill it in, then: paretoscope tell {where} {path}"
+    )
+
+
+def _nothing(study: Study, *, quiet: bool) -> int:
+    """Why nothing was asked for, and the exit code of that."""
+    status = study.status()
+    if not quiet:
+        said = f"Nothing to ask: {_why(status)}."
+        click.echo(said, err=True)
+    return OUTSTANDING if status.stop is None else show.standing(status)
+
+
+def _why(status: Status) -> str:
+    """Why there is nothing to ask for."""
+    if status.stop is None:
+        out = show.count(status.outstanding, "request is", "requests are")
+        return f"{out} out; tell them, release them or withdraw them"
+    if status.result.certified:
+        return f"certified, {status.stop.value}"
+    return f"stopped, {status.stop.value}; not certified: {status.result.certificate.reason}"
+
+
+@click.command("tell")
+@study_argument
+@click.argument("sheet", metavar="SHEET")
+@click.option("--dry-run", is_flag=True, help="Check the sheet, store nothing.")
+@by_option
+@sheet_options
+@json_option
+def tell_command(
+    where: str,
+    sheet: str,
+    *,
+    dry_run: bool,
+    by: str,
+    as_json: bool,
+    **marks: Any,  # noqa: ANN401  (delimiter and decimal mark)
+) -> None:
+    """Hand a filled sheet in: all of its rows are stored, or none.
+
+    A sheet may be told as often as it grows; what was told before is not counted twice.
+    """
+    source = click.get_text_stream("stdin") if sheet == "-" else sheet
+    with Study.open(where) as study:
+        told = study.tell(read_sheet(source, study.problem, **marks), by=by, dry_run=dry_run)
+        status = study.status()
+        if as_json:
+            show.emit({**told._asdict(), "dry_run": dry_run, "stopped": status.stop is not None})
+            return
+        click.echo(("Would store: " if dry_run else "") + _said(told) + ".")
+        if not dry_run:
+            show.paragraph(_then(status))
+
+
+def _said(told: Told) -> str:
+    """What became of the rows."""
+    extra = {
+        "failed": told.failed,
+        "still blank": told.pending,
+        "told before": told.repeated,
+        "kept as surplus": told.surplus,
+    }
+    parts = [f"{number} {word}" for word, number in extra.items() if number]
+    return ", ".join([show.count(told.accepted, "measurement"), *parts])
+
+
+def _then(status: Status) -> str:
+    """What comes next."""
+    if status.stop is not None:
+        return f"Nothing more to measure: {_why(status)}."
+    free = status.due - status.outstanding
+    ready = f"{show.count(free, 'measurement')} to ask for" if free else "nothing to ask for"
+    return f"Round {status.round}: {ready}, {status.outstanding} out."
+
+
+# ---------------------------------------------------------------- requests that are out
+
+
+@click.command("pending")
+@study_argument
+@click.option("--csv", "path", metavar="FILE", help="Write them as a sheet; - is the terminal.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@sheet_options
+@json_option
+def pending_command(
+    where: str, *, path: str | None, force: bool, as_json: bool, **marks: str | None
+) -> None:
+    """Requests that are out, nothing told yet; with --csv a lost sheet is written again."""
+    _check_target(path, force=force)
+    with Study.open(where) as study:
+        requests = study.pending()
+        if path is not None:
+            _write(study, requests, path, **marks)
+        if as_json:
+            show.emit({"requests": requests})
+        elif path is None and requests:
+            _draw(requests)
+        elif not requests:
+            click.echo("No request is out.", err=True)
+
+
+@click.command("release")
+@study_argument
+@click.argument("uids", nargs=-1, metavar="[UID]...")
+@click.option("--reason", default="given back", help="Kept with the event.")
+@json_option
+def release_command(where: str, uids: tuple[str, ...], *, reason: str, as_json: bool) -> None:
+    """Give requests back, all that are out by default: they will be asked again."""
+    with Study.open(where) as study:
+        given = study.release(uids or None, reason)
+    _say_count({"released": given}, f"{show.count(given, 'request')} released.", as_json=as_json)
+
+
+@click.command("withdraw")
+@study_argument
+@click.argument("uids", nargs=-1, required=True, metavar="UID...")
+@click.option("--reason", required=True, help="Kept with the event.")
+@json_option
+def withdraw_command(where: str, uids: tuple[str, ...], *, reason: str, as_json: bool) -> None:
+    """Write requests off: their measurements will never come.
+
+    Certificates are worked out from the measurements that were really made.
+    """
+    with Study.open(where) as study:
+        given = study.withdraw(uids, reason)
+    _say_count({"withdrawn": given}, f"{show.count(given, 'request')} withdrawn.", as_json=as_json)
+
+
+def _say_count(data: dict[str, int], said: str, *, as_json: bool) -> None:
+    """A number, for scripts or for people."""
+    if as_json:
+        show.emit(data)
+    else:
+        click.echo(said)
+
+
+@click.command("correct")
+@study_argument
+@click.argument("uid")
+@click.argument("values", nargs=-1, required=True, metavar="METRIC=VALUE...")
+@click.option("--reason", required=True, help="Kept with the event.")
+@json_option
+def correct_command(
+    where: str, uid: str, values: tuple[str, ...], *, reason: str, as_json: bool
+) -> None:
+    """Replace values that were told wrongly; all that followed is worked out again.
+
+    Metrics that are not named keep their values.
+    """
+    named = dict(_assignment(text) for text in values)
+    with Study.open(where) as study:
+        before = _told_before(study, uid)
+        after = before | named
+        study.correct(uid, after, reason)
+        status = study.status()
+    if as_json:
+        show.emit({"uid": uid, "before": before, "after": after})
+        return
+    changed = ", ".join(f"{k} {show.number(before.get(k), 6)} -> {v:g}" for k, v in named.items())
+    click.echo(f"Corrected {uid}: {changed}.")
+    show.paragraph(_then(status))
+
+
+def _assignment(text: str) -> tuple[str, float]:
+    """A metric and its value."""
+    name, equals, value = text.rpartition("=")
+    if not equals:
+        raise UsageError(f"{text}: write METRIC=VALUE")
+    return name, read_number(text, value)
+
+
+def _told_before(study: Study, uid: str) -> dict[str, float | None]:
+    """The values of a request as they were told; nothing if it was not."""
+    book = Book()
+    for number, event in study.ledger.read():
+        book.apply(number, event)
+    names = [metric.name for metric in study.problem.metrics]
+    return dict(zip(names, book.values.get(uid, ()), strict=False))

@@ -1,0 +1,306 @@
+"""Commands that look in: status and result."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from paretoscope.cli import show
+from paretoscope.cli.options import json_option, study_argument
+from paretoscope.core.dominance import non_dominated
+from paretoscope.ledger import MemoryLedger
+from paretoscope.study import Metric, Request, Result, Status, Study
+from paretoscope.study.methods import predicted_need
+from paretoscope.table import write_table
+
+_WORDS = {
+    "accepted": "in",
+    "near": "near",
+    "rejected": "out",
+    "undecided": "undecided",
+    "infeasible": "infeasible",
+}
+# Candidates with their P(in the front) that a status lists.
+_LIKELIEST = 8
+
+
+@click.command("status")
+@study_argument
+@json_option
+@click.pass_context
+def status_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
+    """Where the study stands, and what comes next.
+
+    The exit code is 3 if it stopped without a certificate, and 6 if all it waits for is out.
+    """
+    with Study.open(where) as study:
+        status = study.status()
+        upcoming = next_requests(study, status)
+        if as_json:
+            show.emit(_status_data(study, status, upcoming))
+        else:
+            _say_status(where, study, status, upcoming)
+    ctx.exit(show.standing(status))
+
+
+def next_requests(study: Study, status: Status) -> list[Request]:
+    """What would be asked now: asked of a copy in memory, so that nobody has it."""
+    if status.stop is not None or status.due == status.outstanding:
+        return []
+    trial = MemoryLedger()
+    trial.append([event for _, event in study.ledger.read()], expect=0)
+    return Study(trial, study.clock).ask()
+
+
+def best_guess(result: Result) -> list[str]:
+    """The front of the estimates, among what was measured and could be."""
+    mu, ids = result.found.mu, result.problem.candidates.ids
+    usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~result.verdict.infeasible)
+    if not len(usable):
+        return []
+    return [ids[k] for k in usable[non_dominated(mu[usable])]]
+
+
+def _counts(status: Status) -> dict[str, int]:
+    """Candidates by verdict, all verdicts named."""
+    return {short: status.counts.get(word, 0) for word, short in _WORDS.items()}
+
+
+def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> dict[str, Any]:
+    """A status for scripts."""
+    result = status.result
+    return {
+        "round": status.round,
+        "done": status.done,
+        "due": status.due,
+        "outstanding": status.outstanding,
+        "candidates": _counts(status),
+        "stopped": None if status.stop is None else status.stop.value,
+        "certified": result.certified,
+        "reason": result.certificate.reason,
+        "achieved_epsilon": result.achieved_epsilon,
+        "best_guess": best_guess(result),
+        "probability_in_front_not_a_guarantee": dict(status.front),
+        "next": dict(Counter(request.candidate for request in upcoming)),
+        "still_needed_at_most": _still_needed(study, status),
+        "method": status.method,
+        "method_reason": status.reason,
+    }
+
+
+def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Request]) -> None:
+    """A status for people."""
+    show.paragraph(f"{where}: {_state(status)}")
+    click.echo()
+    show.facts(_facts(study, status, upcoming))
+    if status.front:
+        click.echo()
+        metrics = status.result.problem.metrics
+        header = ["likeliest", "P(in the front)*", "verdict", *(m.name for m in metrics)]
+        rows = list(_likeliest(status))
+        show.draw(header, rows, right=header[3:])
+        show.paragraph("* of a flat-prior t posterior, for orientation: not a guarantee")
+
+
+def _state(status: Status) -> str:
+    """Where the study stands, in one sentence."""
+    if status.stop is None:
+        return f"round {status.round}, measuring"
+    if status.result.certified:
+        return f"certified at risk {status.result.certificate.delta:g}: {status.stop.value}"
+    return f"stopped, {status.stop.value}; NOT certified: {status.result.certificate.reason}"
+
+
+def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterator[tuple[str, str]]:
+    """Name and content of every line."""
+    free = status.due - status.outstanding
+    due = f", {status.due} due ({status.outstanding} out, {free} to ask for)" if status.due else ""
+    yield "measurements", f"{status.done} done{due}"
+    yield "candidates", ", ".join(f"{n} {word}" for word, n in _counts(status).items())
+    yield "epsilon", _epsilon(status.result, study.wishes.epsilon)
+    if status.result.pareto_set:
+        yield "Pareto set", show.listed(status.result.pareto_set)
+    if status.stop is None or not status.result.certified:
+        yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
+    if status.stop is None:
+        yield "next sheet", _next(status, upcoming)
+        yield "certified", _when(study, status)
+    yield "method", f"{type(study.policy).__name__}: {status.reason}"
+
+
+def _epsilon(result: Result, default: float) -> str:
+    """What tolerance is certified by now, and which is wanted, per metric."""
+    parts = []
+    for metric in result.problem.metrics:
+        got = show.tolerance(metric, result.achieved_epsilon[metric.name])
+        wanted = metric.tolerance if metric.tolerance is not None else default
+        if metric.scale == "log":
+            wanted = math.expm1(wanted)
+        goal = f", wanted {show.tolerance(metric, wanted)}" if wanted else ""
+        parts.append(f"{metric.name}: {got} achieved{goal}")
+    return "; ".join(parts)
+
+
+def _next(status: Status, upcoming: Sequence[Request]) -> str:
+    """What will be asked next, by candidate."""
+    if not upcoming:
+        return "comes when those that are out are told"
+    counts = Counter(request.candidate for request in upcoming)
+    told = [f"{name} x{n}" if n > 1 else name for name, n in counts.items()]
+    of = show.count(len(counts), "candidate")
+    return f"{show.count(len(upcoming), 'measurement')} of {of}: {show.listed(told)}"
+
+
+def _still_needed(study: Study, status: Status) -> int | None:
+    """Measurements to the end if nothing more is eliminated; None where that cannot be told."""
+    if status.stop is not None:
+        return 0
+    need = predicted_need(study.policy, study.problem.setting)
+    return None if need is None else max(need - status.done, status.due)
+
+
+def _when(study: Study, status: Status) -> str:
+    """When there will be a certificate."""
+    guarantee = study.policy.guarantee
+    if not guarantee.certified:
+        return f"never by this method: {guarantee.reason}"
+    need = _still_needed(study, status)
+    if need is None:
+        return "cannot be predicted while the noise is unknown"
+    return f"expected after at most {show.count(need, 'measurement')} more (by the plan)"
+
+
+def _likeliest(status: Status) -> Iterator[list[str]]:
+    """The likeliest candidates with their estimates."""
+    result, index = status.result, status.result.problem.candidates.index
+    for name, chance in status.front[:_LIKELIEST]:
+        k = index[name]
+        verdict = _WORDS[result.status[k]]
+        yield [name, f"{chance:.2f}", verdict, *estimates(result, k)]
+
+
+def estimates(result: Result, k: int) -> list[str]:
+    """Estimates of a candidate with their 95 % half widths, or intervals on the log scale."""
+    mean = result.problem.outward(result.found.mu[k : k + 1])[0]
+    low, high = (side[k] for side in result.intervals)
+    metrics = enumerate(result.problem.metrics)
+    return [_estimate(m, float(mean[c]), float(low[c]), float(high[c])) for c, m in metrics]
+
+
+def _estimate(metric: Metric, mean: float, low: float, high: float) -> str:
+    """One estimate, with as many digits as its interval warrants."""
+    if not math.isfinite(mean):
+        return "-"
+    half = (high - low) / 2
+    if not math.isfinite(half) or half == 0.0:
+        return show.number(mean)
+    places = max(0, 1 - math.floor(math.log10(half)))
+    if metric.scale == "log":
+        return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f})"
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+# ---------------------------------------------------------------- result
+
+
+@click.command("result")
+@study_argument
+@click.option("--csv", "path", metavar="FILE", help="The table of all candidates; - is stdout.")
+@click.option("--markdown", is_flag=True, help="The table of all candidates for a document.")
+@click.option("--all", "everything", is_flag=True, help="Show rejected candidates as well.")
+@json_option
+@click.pass_context
+def result_command(
+    ctx: click.Context,
+    where: str,
+    *,
+    path: str | None,
+    markdown: bool,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Verdicts, estimates and the certificate.
+
+    Estimates carry 95 % intervals, one at a time; the certificate holds for all verdicts together.
+    The exit code is 3 if the study stopped without a certificate.
+    """
+    with Study.open(where) as study:
+        status = study.status()
+        result = status.result
+        if as_json:
+            show.emit(_result_data(status))
+        elif path is not None:
+            target = click.get_text_stream("stdout") if path == "-" else path
+            write_table(result.table(), target, "csv")
+        elif markdown:
+            click.echo(write_table(result.table(), None, "markdown"), nl=False)
+        else:
+            _say_result(status, everything=everything)
+    code = show.standing(status)
+    ctx.exit(0 if status.stop is None else code)
+
+
+def _result_data(status: Status) -> dict[str, Any]:
+    """A result for scripts."""
+    result, certificate = status.result, status.result.certificate
+    return {
+        "certified": result.certified,
+        "stopped": None if status.stop is None else status.stop.value,
+        "pareto_set": result.pareto_set,
+        **{word: getattr(result, word) for word in _WORDS},
+        "achieved_epsilon": result.achieved_epsilon,
+        "certificate": {
+            "reason": certificate.reason,
+            "delta": certificate.delta,
+            "epsilon": certificate.epsilon.tolist(),
+            "bound": certificate.bound,
+            "assumptions": certificate.assumptions,
+            "measurements": certificate.pulls,
+        },
+        "margins": result.margins,
+        "cover": result.cover(),
+        "table": result.table(),
+    }
+
+
+def _say_result(status: Status, *, everything: bool) -> None:
+    """A result for people."""
+    result, certificate = status.result, status.result.certificate
+    rows = [
+        [name, _WORDS[result.status[k]], str(int(result.counts[k])), *estimates(result, k)]
+        for k, name in enumerate(result.problem.candidates.ids)
+        if everything or result.status[k] != "rejected"
+    ]
+    if rows:
+        header = ["candidate", "verdict", "n", *(_titled(m) for m in result.problem.metrics)]
+        show.draw(header, rows, right=header[2:])
+        click.echo()
+    hidden = len(result.status) - len(rows)
+    if hidden:
+        show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+    said = "Certified" if result.certified else "Not certified"
+    show.paragraph(f"{said}: {certificate.reason}.")
+    if result.certified:
+        show.paragraph(_certificate(result))
+    for sentence in certificate.assumptions:
+        show.paragraph(f"Assumed: {sentence}.")
+
+
+def _titled(metric: Metric) -> str:
+    """Name, unit and direction of a metric."""
+    unit = f" [{metric.unit}]" if metric.unit else ""
+    return f"{metric.name}{unit} ({metric.goal})"
+
+
+def _certificate(result: Result) -> str:
+    """The certificate's numbers in a sentence."""
+    made = result.certificate
+    return (
+        f"With probability {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f" {show.count(made.pulls, 'measurement')}."
+    )

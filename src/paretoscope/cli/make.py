@@ -1,0 +1,204 @@
+"""Commands that begin a study: init, create, plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paretoscope.cli import show, terms
+from paretoscope.cli.options import json_option, sheet_options, study_argument
+from paretoscope.errors import UsageError
+from paretoscope.study import Metric, Study
+from paretoscope.study.methods import Option
+
+TEMPLATE = """\
+# A study for `paretoscope create NAME.study --config THIS_FILE`.
+# Lines that begin with # are not read: take the # away where you need one.
+
+candidates = "candidates.csv"   # one row each, beside this file
+id = "id"                       # the column that names them
+
+# The means are assumed linear in these; leave it out to assume nothing.
+# features = ["width", "depth"]           # columns: numbers scaled, text one-hot
+# features = "width + log(depth)"         # or a formula
+# intercept = true
+
+delta = 0.05                    # risk that any verdict is wrong
+epsilon = 0.05                  # differences up to this do not matter; "2%" with scale = "log"
+
+# method = "auto"               # or gege, fixed, oneshot, uniform
+# budget = 500                  # measurements at most
+# batches = 10                  # sheets at most, with
+# batch_size = 12               # so many measurements each
+# time = "2h"
+# seed = 1
+
+[[metrics]]
+name = "quality"
+goal = "max"
+# sigma = 0.1                   # noise of one measurement; left out: unknown, and learnt
+# bounds = [0, 1]               # or values between these, whatever the noise
+
+[[metrics]]
+name = "cost"
+goal = "min"
+unit = "ms"
+# scale = "log"                 # ratios matter, and epsilon may be per cent
+# epsilon = 2                   # its own, in place of the one above
+# resolution = 0.1              # step of the recorded values
+# exact = true                  # no noise: measured once
+# known = "price"               # exact, and a column of the candidates
+# kind = "proportion"           # of so many trials in one measurement:
+# of = 20
+"""
+
+
+@click.command("init")
+@click.argument("path", metavar="FILE", default="study.toml")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init_command(path: str, *, force: bool) -> None:
+    """Write a commented study.toml to fill in."""
+    if Path(path).exists() and not force:
+        raise UsageError(f"{path} is there already: give another name, or --force")
+    Path(path).write_text(TEMPLATE, encoding="utf-8")
+    click.echo(f"Wrote {path}. Fill it in, then: paretoscope create NAME.study --config {path}")
+
+
+@click.command("create")
+@study_argument
+@click.option("--config", metavar="FILE", help="A study.toml; options given here win over it.")
+@click.option("--candidates", metavar="FILE", help="CSV file, one row per candidate.")
+@click.option("--id", metavar="COLUMN", help="Column that names the candidates.")
+@click.option("--features", metavar="TEXT", help="A formula, or columns between commas.")
+@click.option("--no-intercept", "intercept", flag_value=False, default=None, type=bool)
+@click.option(
+    "-m", "--metric", "short", multiple=True, metavar="NAME:GOAL[:UNIT[:log...]]", help="A metric."
+)
+@click.option("--sigma", multiple=True, metavar="METRIC=S", help="Noise, or unknown (default).")
+@click.option("--bounds", multiple=True, metavar="METRIC=LOW,HIGH", help="Range of the values.")
+@click.option("--resolution", multiple=True, metavar="METRIC=STEP", help="Step of the values.")
+@click.option("--epsilon", multiple=True, metavar="[METRIC=]E", help="Tolerance, or 2% with log.")
+@click.option("--delta", type=float, help="Risk of any wrong verdict (0.05).")
+@click.option("--method", help="auto, gege, fixed, oneshot or uniform.")
+@click.option("--budget", type=int, help="Measurements at most.")
+@click.option("--time", help="Time at most: 90s, 30min, 2h, 5d.")
+@click.option("--batches", type=int, help="Sheets at most.")
+@click.option("--batch-size", type=int, help="Measurements of one sheet.")
+@click.option("--seed", type=int, help="Of the order of measurements (0).")
+@sheet_options
+@json_option
+def create_command(where: str, *, as_json: bool, **given: Any) -> None:  # noqa: ANN401
+    """Make a study from candidates and metrics, and say what was understood.
+
+    A --sigma, --bounds, --resolution or --epsilon of a metric is written METRIC=VALUE; a bare
+    --epsilon holds for every metric that has none of its own.
+    """
+    made = terms.definition(_terms(given))
+    with Study.create(where, **made) as study:
+        if as_json:
+            show.emit(understood(study))
+        else:
+            _say_created(where, study)
+
+
+def _terms(given: dict[str, Any]) -> terms.Terms:
+    """The options over the file, if there is one."""
+    config, short = given.pop("config"), given.pop("short")
+    lists = {key: given.pop(key) for key in ("sigma", "bounds", "resolution", "epsilon")}
+    below = terms.read_terms(config) if config else terms.Terms()
+    tables = terms.metric_tables(short, below.metrics or [])
+    bare = [text for text in lists["epsilon"] if "=" not in text]
+    if len(bare) > 1:
+        raise UsageError(f"--epsilon {' and '.join(bare)}: give one that holds for all metrics")
+    own = [text for text in lists["epsilon"] if "=" in text]
+    terms.add_options(tables, "sigma", lists["sigma"], terms.read_sigma)
+    terms.add_options(tables, "bounds", lists["bounds"], terms.read_bounds)
+    terms.add_options(tables, "resolution", lists["resolution"], terms.read_number)
+    terms.add_options(tables, "epsilon", own, terms.read_epsilon)
+    epsilon = terms.read_epsilon(f"--epsilon {bare[0]}", bare[0]) if bare else None
+    return terms.Terms(**given, epsilon=epsilon, metrics=tables).over(below)
+
+
+# ---------------------------------------------------------------- what was understood
+
+
+def understood(study: Study) -> dict[str, Any]:
+    """The definition of a study, for scripts."""
+    problem, wishes = study.problem, study.wishes
+    made = problem.features
+    features = None if made is None else {"names": made.names, "said": made.said}
+    return {
+        "candidates": problem.K,
+        "metrics": [metric.to_plain() for metric in problem.metrics],
+        "features": features,
+        "method": type(study.policy).__name__,
+        "reason": study.reason,
+        "wishes": vars(wishes),
+        "plan": study.plan(),
+    }
+
+
+def _say_created(where: str, study: Study) -> None:
+    """The definition of a study, for people."""
+    problem = study.problem
+    metrics = show.count(problem.d, "metric")
+    show.paragraph(f"{where}: {show.count(problem.K, 'candidate')}, {metrics}.")
+    click.echo()
+    rows = [_metric_row(metric, study.wishes.epsilon) for metric in problem.metrics]
+    show.draw(["metric", "goal", "unit", "scale", "noise", "epsilon"], rows)
+    click.echo()
+    show.facts(
+        [
+            ("features", _features(study)),
+            ("method", f"{type(study.policy).__name__}: {study.reason}"),
+            ("risk", f"{study.wishes.delta:g} of any wrong verdict"),
+            *(("plan", f"{o.name}: {pulls(o)}; {o.said}") for o in study.plan()),
+            ("next", f"paretoscope ask {where} --csv batch.csv"),
+        ]
+    )
+
+
+def _metric_row(metric: Metric, default: float) -> list[str]:
+    """One metric in words; the method's tolerance where it has none of its own."""
+    epsilon = f"{default:g}" if metric.epsilon is None else str(metric.epsilon)
+    return [metric.name, metric.goal, metric.unit, metric.scale, show.noise(metric), epsilon]
+
+
+def _features(study: Study) -> str:
+    """The columns of the linear model, and how they were made."""
+    made = study.problem.features
+    if made is None:
+        return "none: every candidate has means of its own"
+    return f"{show.listed(made.names)} ({made.said})"
+
+
+def pulls(option: Option) -> str:
+    """Predicted measurements of a method."""
+    if option.low is None:
+        return "does not apply"
+    if option.high is None:
+        return f"at least {option.low} measurements"
+    if option.low == option.high:
+        return f"{option.high} measurements"
+    return f"{option.low} to {option.high} measurements"
+
+
+@click.command("plan")
+@study_argument
+@json_option
+def plan_command(where: str, *, as_json: bool) -> None:
+    """Predict what each method would measure, from the first round to the last.
+
+    The upper number is what it takes if no candidate is ever eliminated.
+    """
+    with Study.open(where) as study:
+        options, runs = study.plan(), type(study.policy).__name__
+        if as_json:
+            show.emit({"method": runs, "options": options})
+            return
+        rows = [(o.name, pulls(o).removesuffix(" measurements"), o.said) for o in options]
+        show.draw(["method", "measurements", "remarks"], rows)
+        click.echo()
+        show.paragraph(f"This study runs {runs}: {study.reason}.")

@@ -1,0 +1,122 @@
+"""What a terminal shows, and what a script reads: tables, numbers, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from paretoscope.cli.lazy import DONE, OUTSTANDING, UNCERTIFIED
+from paretoscope.study import Metric, Status
+
+# Ids listed before "and N more".
+SHOWN = 12
+
+
+def emit(data: Any) -> None:  # noqa: ANN401  (JSON values and named tuples)
+    """Data as JSON on stdout; what is not finite is null."""
+    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """JSON values of named tuples, mappings and lists."""
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def printable(text: object) -> str:
+    """Text without anything a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as people write it; a dash where there is none."""
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def draw(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> None:
+    """A table on the terminal, with the columns in ``right`` aligned to the right."""
+    from rich import box  # noqa: PLC0415  (only where a table is drawn)
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in header:
+        side = "right" if name in {*right} else "left"
+        table.add_column(Text(printable(name)), justify=side, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    Console(file=sys.stdout, highlight=False).print(table)
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names and what there is to say of each, aligned and wrapped to the terminal."""
+    said = [(name, printable(text)) for name, text in pairs if text]
+    left = max((len(name) for name, _ in said), default=0) + 2
+    width = max(_width(), left + 20)
+    for name, text in said:
+        wrapped = click.wrap_text(text, width - left) if text else ""
+        first, *more = wrapped.splitlines() or [""]
+        click.echo(name.ljust(left) + first)
+        for line in more:
+            click.echo(" " * left + line)
+
+
+def paragraph(text: str) -> None:
+    """A sentence or two, wrapped to the terminal."""
+    click.echo(click.wrap_text(printable(text), _width()))
+
+
+def _width() -> int:
+    """Columns of the terminal, at most a readable line."""
+    return min(shutil.get_terminal_size((80, 24)).columns, 100)
+
+
+def listed(ids: Sequence[str], most: int = SHOWN) -> str:
+    """Ids in a row, the first few of many."""
+    more = f" and {len(ids) - most} more" if len(ids) > most else ""
+    return ", ".join(ids[:most]) + more
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """'1 candidate', '2 candidates'."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def tolerance(metric: Metric, value: float) -> str:
+    """An epsilon of a metric: per cent where ratios are compared, else with its unit."""
+    if not math.isfinite(value):
+        return "none yet"
+    if metric.scale == "log":
+        return f"{100 * value:.3g} %"
+    return f"{value:.3g} {metric.unit}".strip()
+
+
+def noise(metric: Metric) -> str:
+    """What is known of a metric's noise."""
+    if metric.exact:
+        return "none (exact)" if metric.known is None else f"none (column {metric.known})"
+    if metric.bounds is not None:
+        return f"within [{metric.bounds[0]:g}, {metric.bounds[1]:g}]"
+    if metric.kind == "proportion":
+        return f"of {metric.of} trials"
+    return "unknown" if metric.sigma in {None, "unknown"} else f"sigma {metric.sigma:g}"
+
+
+def standing(status: Status) -> int:
+    """The exit code of a study as it stands."""
+    if status.stop is not None:
+        return DONE if status.result.certified else UNCERTIFIED
+    waiting = status.outstanding and status.outstanding == status.due
+    return OUTSTANDING if waiting else DONE

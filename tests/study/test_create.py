@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paretoscope.errors import LedgerError, UsageError
+from paretoscope.ledger import MemoryLedger
+from paretoscope.policies.gege import GEGE
+from paretoscope.policies.uniform import Uniform
+from paretoscope.study.definition import define
+from paretoscope.study.problem import Candidates
+from paretoscope.study.study import Study, differences
+from tests.study.lab import fresh, metrics
+
+BASE = {"candidates": {"id": ["p", "q"], "a": [1.0, 2.0]}, "metrics": ["y1", "y2:min"]}
+
+
+def test_a_file_is_created_once_and_opened_ever_after(tmp_path):
+    where = tmp_path / "w.study"
+    made = Study.create(where, **BASE, epsilon=0.1, seed=4)
+    asked = made.ask()
+    again = Study.create(where, **BASE, epsilon=0.1, seed=4)
+    opened = Study.open(where)
+    for study in (again, opened):
+        assert study.pending() == asked
+        assert study.reason == made.reason
+    assert opened.problem.candidates.ids == ("p", "q")
+    with pytest.raises(LedgerError, match="create the study first"):
+        Study.open(tmp_path / "none.study")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 5}, "problem.seed is 4 there and 5 here"),
+        ({"epsilon": 0.2}, "method.settings.epsilon is 0.1 there and 0.2 here"),
+        ({"metrics": ["y1", "y2"]}, r"problem.metrics\[1\].goal is 'min' there and None here"),
+        ({"candidates": {"id": ["p", "r"], "a": [1.0, 2.0]}}, r"ids\[1\] is 'q' there and 'r'"),
+        ({"features": ["a"]}, "problem.features is None there"),
+    ],
+)
+def test_another_definition_is_refused_with_the_difference(tmp_path, change, said):
+    where = tmp_path / "w.study"
+    Study.create(where, **BASE | {"epsilon": 0.1, "seed": 4})
+    with pytest.raises(UsageError, match=said):
+        Study.create(where, **BASE | {"epsilon": 0.1, "seed": 4} | change)
+
+
+def test_versions_are_not_compared():
+    assert differences({"version": "1", "a": [1]}, {"version": "2", "a": [1]}) == []
+    assert differences({"a": [1]}, {"a": [1, 2]}) == ["a is [1] there and [1, 2] here"]
+
+
+def test_an_empty_store_is_no_study():
+    with pytest.raises(LedgerError, match="the store is empty"):
+        Study(MemoryLedger())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "give an epsilon, a budget or a time"),
+        ({"method": GEGE(delta=0.1)}, "give an epsilon, max_samples or max_rounds"),
+        ({"metrics": "y1"}, "metrics is a list"),
+        ({"metrics": []}, "at least one metric"),
+        ({"epsilon": 0.1, "delta": 2.0}, "delta = 2.0"),
+        ({"features": ["b"], "epsilon": 0.1}, "'b' is no column"),
+        ({"method": object()}, "object"),
+    ],
+)
+def test_definitions_that_make_no_sense(change, said):
+    with pytest.raises((UsageError, AttributeError), match=said):
+        define(**BASE | change)
+
+
+def test_candidates_come_from_dicts_arrays_and_candidates():
+    settings = {"metrics": metrics(), "method": Uniform(9)}
+    assert fresh(candidates=np.eye(3), **settings).problem.candidates.columns["x2"] == [0, 0, 1]
+    named = Candidates(("p", "q"), {"a": ["x", "y"]})
+    assert fresh(candidates=named, **settings).problem.candidates.ids == ("p", "q")
+    chosen = fresh(candidates={"id": [1, 2], "name": ["u", "v"]}, id="name", **settings)
+    assert chosen.problem.candidates.ids == ("u", "v")
+
+
+def test_features_are_stated_and_used():
+    study = fresh(candidates={"a": [1.0, 2.0, 4.0]}, features=["a"], epsilon=0.5)
+    assert study.problem.features.names == ("1", "a")
+    assert "with an intercept" in study._book.definition["problem"]["features"]["said"]
+    bare = fresh(candidates={"a": [1.0, 2.0, 4.0]}, features=["a"], intercept=False, epsilon=0.5)
+    assert bare.problem.setting.X.shape == (3, 1)
+    assert fresh(epsilon=0.5).problem.setting.X is None
