@@ -106,7 +106,11 @@ def pulls_of(X, samples):
 def residual_sums(X, samples):
     """Lack of fit and pure error per objective, straight from the single pulls."""
     theta = np.linalg.lstsq(*pulls_of(X, samples), rcond=None)[0]
-    lack = sum(len(ys) * (ys.mean(axis=0) - x @ theta) ** 2 for x, ys in zip(X, samples, strict=True) if len(ys))
+    lack = sum(
+        len(ys) * (ys.mean(axis=0) - x @ theta) ** 2
+        for x, ys in zip(X, samples, strict=True)
+        if len(ys)
+    )
     pure = sum(((ys - ys.mean(axis=0)) ** 2).sum(axis=0) for ys in samples if len(ys))
     return lack, pure
 

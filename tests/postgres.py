@@ -84,6 +84,19 @@ class Server:
             return
         raise RuntimeError(f"no server after five attempts\n{self.log.read_text('utf-8')}")
 
+    def guard(self) -> subprocess.Popen[bytes]:
+        """A process that stops and removes the server once its input ends, as it does at a kill."""
+        clean = 'read -r _; "$0" stop -D "$1/data" -m immediate; rm -rf "$1"'
+        return subprocess.Popen(
+            ["/bin/sh", "-c", clean, str(self.binaries / "pg_ctl"), str(self.folder)],
+            user=self.user,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt of the tests is none of the guard
+        )
+
     def stop(self, mode: str) -> None:
         """``fast`` ends orderly, ``immediate`` like a power cut of this one program."""
         self.run("pg_ctl", "stop", "-w", "-D", "data", "-m", mode)
@@ -121,13 +134,12 @@ def start_server(config: pytest.Config) -> Server:
     if binaries is None:
         pytest.skip("needs the server programs of PostgreSQL (initdb, pg_ctl): install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="paretoscope-pg-"))  # short: a socket's path is limited
-    config.add_cleanup(lambda: shutil.rmtree(folder))
     server = Server(folder, binaries, server_user())
     if server.user is not None:
         shutil.chown(folder, server.user)
+    config.add_cleanup(server.guard().communicate)  # closes its input and waits for its end
     server.create()
     server.start()
-    config.add_cleanup(lambda: server.stop("immediate"))  # cleanups run from the last to the first
     return server
 
 

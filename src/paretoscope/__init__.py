@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from paretoscope.version import __version__
+
 if TYPE_CHECKING:
     from paretoscope import core, errors, policies, sim, study, testing
     from paretoscope.errors import (
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.uniform import Uniform
     from paretoscope.study import Metric, Study
-
-__version__ = "0.1.0.dev0"
 
 _ROOMS = {
     "core": "paretoscope.core",
@@ -59,6 +59,7 @@ __all__ = [
     "Study",
     "Uniform",
     "UsageError",
+    "__version__",
     "core",
     "errors",
     "policies",

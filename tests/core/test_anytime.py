@@ -28,8 +28,7 @@ def test_the_mixture_is_a_supermartingale_on_a_full_tree_of_signs():
         total = 0.0
         for signs in itertools.product([-1.0, 1.0], repeat=depth):
             X = [arms[0]]
-            for k in range(1, depth):
-                X.append(arms[1 if sum(signs[:k]) > 0 else 2])
+            X += [arms[1 if sum(signs[:k]) > 0 else 2] for k in range(1, depth)]
             total += _mixture(np.array(X), np.array(signs), W) / 2**depth
         value[depth] = total
         assert total <= value[depth - 1] + 1e-12

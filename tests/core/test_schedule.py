@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -53,7 +54,7 @@ def test_known_rounds_get_twice_the_risk_of_the_one_before():
     for to_come in (3, 2, 1, 0):
         risks.append(sch.next_risk(left, to_come))
         left -= risks[-1]
-    ratios = [b / a for a, b in zip(risks, risks[1:], strict=False)]
+    ratios = [b / a for a, b in pairwise(risks)]
     assert ratios == pytest.approx([2.0, 2.0, 2.0], rel=0.05)
     assert sum(risks) > 0.097
 

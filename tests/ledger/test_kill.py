@@ -22,9 +22,15 @@ LONG = pytest.param(1000, marks=pytest.mark.long, id="1000")
 def writer(where):
     """A process that appends for ever, and the pipe through which it acknowledges."""
     reader, acknowledge = os.pipe()
-    child = workers.fork(workers.append_batches, where, acknowledge, cycle(SIZES))
+    child = workers.fork(write, where, acknowledge, reader)
     os.close(acknowledge)
     return child, reader
+
+
+def write(where, acknowledge, reader):
+    """What a writer does until it is killed, or until nobody listens any more."""
+    os.close(reader)
+    workers.append_batches(where, acknowledge, cycle(SIZES))
 
 
 def kill(child, reader):

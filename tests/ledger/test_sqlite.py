@@ -5,6 +5,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -147,8 +148,8 @@ def as_nobody(work, *arguments):
 @pytest.fixture
 def open_folder():
     """A folder that other users can reach; pytest's own are private."""
-    folder = Path(f"/tmp/paretoscope-{os.getpid()}-{time.monotonic_ns()}")  # noqa: S108
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="paretoscope-"))
+    folder.chmod(0o755)
     yield folder
     folder.chmod(0o755)
     shutil.rmtree(folder)

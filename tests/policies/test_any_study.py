@@ -159,6 +159,26 @@ def test_what_is_left_alone_may_still_be_dominated_by_what_was_accepted():
     assert answer(GEGE(0.1, max_rounds=3), study(K=2, sigma=0.1), mu, 0.1).undecided.all()
 
 
+def test_many_rounds_lost_leave_risk_for_another():
+    mu = np.array([[0.0, 0.0], [0.05, -0.05], [-0.05, 0.05]])
+    policy = GEGE(0.1, epsilon=0.3)
+    state = policy.init(study(np.eye(3)))
+    for _ in range(25):
+        want = policy.allocate(state)
+        state = policy.forgo(state, np.where(np.arange(3) == 2, want, want - 1))
+        state = policy.observe(state, quiet(mu, policy.allocate(state), 1.0))
+    assert policy.stopped(state) is None
+    assert sum(record.risk for record in state.history) + state.risk <= 0.1
+    while policy.stopped(state) is None:
+        state = policy.observe(state, quiet(mu, policy.allocate(state), 1.0))
+    assert policy.verdict(state).near.all()
+
+
+def test_a_plan_does_not_look_ahead_for_ever():
+    assert len(GEGE(0.1, max_rounds=60).plan(study(K=3))) <= 10
+    assert len(GEGE(0.1, max_rounds=3).plan(study(K=3))) == 3
+
+
 @pytest.mark.parametrize("more", [{}, {"epsilon": 0.01}, {"schedule": "corrected"}])
 @pytest.mark.parametrize("noise", [Noise.known(1.0, 2), Noise.unknown(2)], ids=["known", "unknown"])
 def test_the_risks_of_all_rounds_add_up_to_no_more_than_delta(more, noise):

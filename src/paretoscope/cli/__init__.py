@@ -38,7 +38,18 @@ Exit codes:
 """
 
 
+_HELP = """Find the Pareto set among candidates with noisy metrics, from few measurements.
+
+\b
+paretoscope create lab.study --candidates c.csv -m yield:max --epsilon 0.05
+paretoscope ask lab.study -n 12 --csv monday.csv
+paretoscope tell lab.study monday.csv
+paretoscope status lab.study
+"""
+
+
 @click.group(
+    help=_HELP,
     cls=LazyGroup,
     entries=COMMANDS,
     epilog=_EPILOG,
@@ -46,11 +57,4 @@ Exit codes:
 )
 @click.version_option(__version__, prog_name="paretoscope")
 def main() -> None:
-    """Find the Pareto set among candidates with noisy metrics, from few measurements.
-
-    \b
-    paretoscope create lab.study --candidates c.csv -m yield:max --epsilon 0.05
-    paretoscope ask lab.study -n 12 --csv monday.csv
-    paretoscope tell lab.study monday.csv
-    paretoscope status lab.study
-    """
+    """All commands; each is loaded when it is called."""

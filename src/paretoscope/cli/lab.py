@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from paretoscope.cli import show
 from paretoscope.cli.lazy import OUTSTANDING
 from paretoscope.cli.options import by_option, json_option, sheet_options, study_argument
+from paretoscope.cli.target import check_target
 from paretoscope.cli.terms import read_number
 from paretoscope.errors import UsageError
 from paretoscope.sheet import read_sheet, write_sheet
@@ -19,22 +19,9 @@ from paretoscope.study import Request, Status, Study, Told
 from paretoscope.study.book import Book
 
 
-def _check_target(path: str | None, *, force: bool) -> None:
-    """Refuse a target before anything is asked: a sheet may hold measurements."""
-    if path is None or path == "-":
-        return
-    target = Path(path)
-    if target.exists() and not force:
-        raise UsageError(
-            f"{path} is there already and may hold measurements: give another name, or --force"
-        )
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise UsageError(f"{path} cannot be written: choose a folder that exists and is yours")
-
-
 def _write(study: Study, requests: Sequence[Request], path: str, **marks: Any) -> None:  # noqa: ANN401
     """The sheet to a file, or to stdout."""
-    target = click.get_text_stream("stdout") if path == "-" else path
+    target = sys.stdout if path == "-" else path
     write_sheet(target, study.problem, requests, **{k: v for k, v in marks.items() if v})
 
 
@@ -56,6 +43,7 @@ def _draw(requests: Sequence[Request]) -> None:
 @click.pass_context
 def ask_command(
     ctx: click.Context,
+    /,
     where: str,
     *,
     n: int | None,
@@ -70,7 +58,7 @@ def ask_command(
     In the sheet leave a metric blank while it is not measured, and write FAILED where the candidate
     failed; the reason goes into the note.
     """
-    _check_target(path, force=force)
+    check_target(path, where, force=force)
     with Study.open(where) as study:
         requests = study.ask(n, by=by)
         if path is not None and requests:
@@ -138,7 +126,7 @@ def tell_command(
 
     A sheet may be told as often as it grows; what was told before is not counted twice.
     """
-    source = click.get_text_stream("stdin") if sheet == "-" else sheet
+    source = sys.stdin if sheet == "-" else sheet
     with Study.open(where) as study:
         told = study.tell(read_sheet(source, study.problem, **marks), by=by, dry_run=dry_run)
         status = study.status()
@@ -184,7 +172,7 @@ def pending_command(
     where: str, *, path: str | None, force: bool, as_json: bool, **marks: str | None
 ) -> None:
     """Requests that are out, nothing told yet; with --csv a lost sheet is written again."""
-    _check_target(path, force=force)
+    check_target(path, where, force=force)
     with Study.open(where) as study:
         requests = study.pending()
         if path is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +12,9 @@ import click
 import numpy as np
 
 from paretoscope.cli import show
+from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
+from paretoscope.cli.target import check_target
 from paretoscope.core.dominance import non_dominated
 from paretoscope.ledger import MemoryLedger
 from paretoscope.study import Metric, Request, Result, Status, Study
@@ -122,15 +125,15 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
     due = f", {status.due} due ({status.outstanding} out, {free} to ask for)" if status.due else ""
     yield "measurements", f"{status.done} done{due}"
     yield "candidates", ", ".join(f"{n} {word}" for word, n in _counts(status).items())
-    yield "epsilon", _epsilon(status.result, study.wishes.epsilon)
+    yield "epsilon so far", _epsilon(status.result, study.wishes.epsilon)
     if status.result.pareto_set:
         yield "Pareto set", show.listed(status.result.pareto_set)
     if status.stop is None or not status.result.certified:
         yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
     if status.stop is None:
-        yield "next sheet", _next(status, upcoming)
+        yield "next sheet", _next(upcoming)
         yield "certified", _when(study, status)
-    yield "method", f"{type(study.policy).__name__}: {status.reason}"
+    yield "method", f"{status.method}: {status.reason}"
 
 
 def _epsilon(result: Result, default: float) -> str:
@@ -141,12 +144,12 @@ def _epsilon(result: Result, default: float) -> str:
         wanted = metric.tolerance if metric.tolerance is not None else default
         if metric.scale == "log":
             wanted = math.expm1(wanted)
-        goal = f", wanted {show.tolerance(metric, wanted)}" if wanted else ""
-        parts.append(f"{metric.name}: {got} achieved{goal}")
+        goal = f" ({show.tolerance(metric, wanted)} wanted)" if wanted else ""
+        parts.append(f"{metric.name} {got}{goal}")
     return "; ".join(parts)
 
 
-def _next(status: Status, upcoming: Sequence[Request]) -> str:
+def _next(upcoming: Sequence[Request]) -> str:
     """What will be asked next, by candidate."""
     if not upcoming:
         return "comes when those that are out are told"
@@ -229,20 +232,20 @@ def result_command(
     Estimates carry 95 % intervals, one at a time; the certificate holds for all verdicts together.
     The exit code is 3 if the study stopped without a certificate.
     """
+    check_target(path, where, force=True)
     with Study.open(where) as study:
         status = study.status()
         result = status.result
         if as_json:
             show.emit(_result_data(status))
         elif path is not None:
-            target = click.get_text_stream("stdout") if path == "-" else path
+            target = sys.stdout if path == "-" else path
             write_table(result.table(), target, "csv")
         elif markdown:
             click.echo(write_table(result.table(), None, "markdown"), nl=False)
         else:
             _say_result(status, everything=everything)
-    code = show.standing(status)
-    ctx.exit(0 if status.stop is None else code)
+    ctx.exit(DONE if status.stop is None else show.standing(status))
 
 
 def _result_data(status: Status) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from paretoscope.cli import show, terms
 from paretoscope.cli.options import json_option, sheet_options, study_argument
 from paretoscope.errors import UsageError
 from paretoscope.study import Metric, Study
-from paretoscope.study.methods import Option
+from paretoscope.study.methods import Option, method_to_plain
 
 TEMPLATE = """\
 # A study for `paretoscope create NAME.study --config THIS_FILE`.
@@ -133,11 +133,16 @@ def understood(study: Study) -> dict[str, Any]:
         "candidates": problem.K,
         "metrics": [metric.to_plain() for metric in problem.metrics],
         "features": features,
-        "method": type(study.policy).__name__,
+        "method": _name(study),
         "reason": study.reason,
         "wishes": vars(wishes),
         "plan": study.plan(),
     }
+
+
+def _name(study: Study) -> str:
+    """The method of a study as it is written down."""
+    return str(method_to_plain(study.policy)["policy"])
 
 
 def _say_created(where: str, study: Study) -> None:
@@ -152,7 +157,7 @@ def _say_created(where: str, study: Study) -> None:
     show.facts(
         [
             ("features", _features(study)),
-            ("method", f"{type(study.policy).__name__}: {study.reason}"),
+            ("method", f"{_name(study)}: {study.reason}"),
             ("risk", f"{study.wishes.delta:g} of any wrong verdict"),
             *(("plan", f"{o.name}: {pulls(o)}; {o.said}") for o in study.plan()),
             ("next", f"paretoscope ask {where} --csv batch.csv"),
@@ -194,7 +199,7 @@ def plan_command(where: str, *, as_json: bool) -> None:
     The upper number is what it takes if no candidate is ever eliminated.
     """
     with Study.open(where) as study:
-        options, runs = study.plan(), type(study.policy).__name__
+        options, runs = study.plan(), _name(study)
         if as_json:
             show.emit({"method": runs, "options": options})
             return

@@ -97,7 +97,7 @@ def count(n: int, one: str, many: str = "") -> str:
 def tolerance(metric: Metric, value: float) -> str:
     """An epsilon of a metric: per cent where ratios are compared, else with its unit."""
     if not math.isfinite(value):
-        return "none yet"
+        return "not yet known"
     if metric.scale == "log":
         return f"{100 * value:.3g} %"
     return f"{value:.3g} {metric.unit}".strip()

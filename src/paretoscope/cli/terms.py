@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from paretoscope.errors import UsageError
 from paretoscope.policies.fixed import OneShot
@@ -53,7 +53,7 @@ class Terms:
     batch_size: int | None = None
     seed: int | None = None
     delimiter: str | None = None
-    decimal: str | None = None
+    decimal: Literal[".", ","] | None = None
     metrics: list[dict[str, Any]] | None = None
 
     def over(self, other: Terms) -> Terms:
@@ -82,6 +82,8 @@ def read_terms(path: str | Path) -> Terms:
         kinds = _KINDS.get(key, (str,))
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(f"{file}: {key} = {value!r}: give {_names(kinds)}")
+    if found.get("decimal", ".") not in {".", ","}:
+        raise UsageError(f"{file}: decimal = {found['decimal']!r}: give a point or a comma")
     for table in found.get("metrics", []):
         if not isinstance(table, dict) or not isinstance(table.get("name"), str):
             raise UsageError(f"{file}: every metric is a table [[metrics]] with a name")
@@ -236,7 +238,7 @@ def definition(terms: Terms) -> dict[str, Any]:
         terms.candidates,
         terms.id,
         delimiter=terms.delimiter,
-        decimal=terms.decimal,  # type: ignore[arg-type]  (checked by the reader)
+        decimal=terms.decimal,
     )
     return {
         "candidates": candidates,

@@ -109,10 +109,10 @@ def read_pairs(
     unit = unit if unit.size else sigma / max(float(sigma.max()), 1e-300)
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = 2.0 * float((z * sigma / unit).max()) * spread.widest
-    bound = f"Student t ({found.nu} degrees of freedom)" if found.nu else "pairs and Scheffe"
+    bound = "Student t" if found.nu else "pairs and Scheffe"
     # arms of equal features differ by nothing, and z is 0 if all are: any scale will do
     widths = Widths(np.where(z > 0, z, 1.0) * sigma, pair=spread.pair)
-    return Reading(arms, mu, widths, bound, unit, sigma, accuracy, silent=found.silent)
+    return Reading(arms, mu, widths, bound, unit, sigma, accuracy, found.nu, found.silent)
 
 
 def with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading:

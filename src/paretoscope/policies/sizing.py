@@ -76,7 +76,10 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
     sigma_w = float(noise.sigma.max())
     floor = _floor(policy, state)
     accuracy = _due_accuracy(policy, state, plans, floor)
-    risk = schedule.next_risk(left, _rounds_to_come(policy, accuracy, floor))
+    # what is kept for last rounds whose pulls are given up has to last for any number of them
+    ends = left > 0.05 * policy.delta
+    to_come = _rounds_to_come(policy, accuracy, floor) if ends else None
+    risk = schedule.next_risk(left, to_come)
     arms = ("need", A.tobytes(), state.barred.tobytes())
     aim = (accuracy, risk, sigma_w, d, noise.kind, policy.designs, policy.bounds)
     return model.memo((*arms, *aim), lambda: _known_round(policy, state, plans, accuracy, risk))
@@ -248,7 +251,7 @@ def forecast(policy: GEGEConfidence, setting: Setting) -> tuple[RoundForecast, .
     rounds = [RoundForecast(1, asked, asked, state.accuracy)]
     if not state.unit.size or math.isinf(state.accuracy) or not setting.noisy.any():
         return tuple(rounds)
-    floor, horizon = _floor(policy, state), policy.max_rounds or _HORIZON
+    floor, horizon = _floor(policy, state), min(policy.max_rounds or _HORIZON, _HORIZON)
     while state.number < horizon and not (floor > 0 and state.accuracy <= floor):
         record = RoundRecord(state.number, 0, 0, 0, state.accuracy, state.risk, "", "")
         state = replace(state, history=(*state.history, record))

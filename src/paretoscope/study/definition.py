@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import paretoscope
 from paretoscope import table
 from paretoscope.errors import UsageError
 from paretoscope.study import methods
@@ -13,6 +12,7 @@ from paretoscope.study.features import build_features
 from paretoscope.study.methods import Wishes
 from paretoscope.study.metric import Metric, parse_metric
 from paretoscope.study.problem import Problem
+from paretoscope.version import __version__
 
 
 def define(
@@ -42,11 +42,12 @@ def define(
         choice = methods.choose(problem.setting, wishes)
     else:
         choice = methods.Choice(method, "as asked for")
+    method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),
-        "method": methods.method_to_plain(choice.policy),
+        "method": method_plain,
         "reason": choice.reason,
         "wishes": vars(wishes),
-        "version": paretoscope.__version__,
+        "version": __version__,
     }

@@ -196,7 +196,8 @@ class Problem:
         return {
             "candidates": {
                 "ids": list(self.candidates.ids),
-                "columns": {k: list(v) for k, v in self.candidates.columns.items()},
+                # a list of pairs: the store sorts the keys of a dict, and columns have an order
+                "columns": [[k, list(v)] for k, v in self.candidates.columns.items()],
             },
             "metrics": [metric.to_plain() for metric in self.metrics],
             "features": None
@@ -214,7 +215,7 @@ class Problem:
             features = Features(np.array(made["X"]), tuple(made["names"]), made["said"])
         return Problem(
             candidates=Candidates(
-                tuple(plain["candidates"]["ids"]), plain["candidates"]["columns"]
+                tuple(plain["candidates"]["ids"]), dict(plain["candidates"]["columns"])
             ),
             metrics=tuple(Metric.from_plain(m) for m in plain["metrics"]),
             features=features,

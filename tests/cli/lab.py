@@ -1,0 +1,65 @@
+"""A laboratory that fills sheets in: linear truth, noise that depends on the request alone."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+SIGMA = {"y1": 0.1, "y2": 0.8}
+CREATE = (
+    "--id id --features a+b -m y1:max -m y2:min:ms --sigma y1=0.1 --sigma y2=unknown"
+    " --epsilon 0.05 --epsilon y2=0.4 --seed 1"
+).split()
+
+
+def world(K=24, seed=0):
+    """Parameters and true means of the candidates."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, (K, 2)).round(3)
+    return x, np.column_stack([x @ [1.0, 0.3], 10.0 + x @ [6.0, -8.0]])
+
+
+def write_candidates(path: Path, K=24, seed=0) -> Path:
+    x, _ = world(K, seed)
+    rows = "".join(f"c{k:02d},{a},{b}\n" for k, (a, b) in enumerate(x.tolist()))
+    path.write_text("id,a,b\n" + rows)
+    return path
+
+
+def truth(K=24, seed=0):
+    """Ids of the true Pareto set, by the definition."""
+    _, mu = world(K, seed)
+    up = mu * [1.0, -1.0]
+    kept = [
+        k
+        for k in range(K)
+        if not any((up[j] >= up[k]).all() and (up[j] > up[k]).any() for j in range(K))
+    ]
+    return {f"c{k:02d}" for k in kept}
+
+
+def measure(uid: str, candidate: str, K=24, seed=0):
+    _, mu = world(K, seed)
+    luck = np.random.default_rng(zlib.crc32(uid.encode())).standard_normal(2)
+    y = mu[int(candidate[1:])] + luck * [SIGMA["y1"], SIGMA["y2"]]
+    return {"y1": repr(float(y[0])), "y2": repr(float(y[1]))}
+
+
+def fill(path: Path, failed=(), wrong=None, blank=()):
+    """Fill a sheet in; rows by number may fail, stay blank, or be wrong. Its rows are returned."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
+        if number in failed:
+            row |= {"y1": "FAILED", "note": "sample broke"}
+        elif number not in blank:
+            row |= measure(row["uid"], row["candidate"])
+        if wrong and number in wrong:
+            row |= wrong[number]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows

@@ -1,0 +1,77 @@
+"""A week in the lab by the command line alone, each command a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from tests.cli.lab import CREATE, fill, measure, truth, write_candidates
+
+
+def run(folder, *args, code=0):
+    """What a command printed, after it ended with this exit code."""
+    done = subprocess.run(
+        [sys.executable, "-m", "paretoscope", *map(str, args)],
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "80", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stdout if code in {0, 3, 6} else done.stderr
+
+
+def test_five_sheets_a_failed_row_and_a_correction_lead_to_the_truth(tmp_path):
+    write_candidates(tmp_path / "c.csv")
+    # A cap on rounds could not be met by five sheets of this size; the tolerance is what stops it.
+    said = run(tmp_path, "create", "w.study", "--candidates", "c.csv", *CREATE, "--delta", "0.01")
+    assert "24 candidates, 2 metrics" in said
+
+    sheets, slip = 0, None
+    while True:
+        stage = json.loads(run(tmp_path, "status", "w.study", "--json"))
+        if stage["stopped"]:
+            break
+        sheets += 1
+        assert sheets <= 40, "the study does not stop"
+        path = tmp_path / f"day{sheets}.csv"
+        size = 8 if sheets < 5 else 500
+        run(tmp_path, "ask", "w.study", "-n", size, "--csv", path.name, "--by", "ann")
+        wrong = {1: {"y1": "7.5"}} if sheets == 2 else None
+        rows = fill(path, failed={0} if sheets == 1 else (), wrong=wrong)
+        if sheets == 2:
+            slip = rows[1]
+        run(tmp_path, "tell", "w.study", path.name, "--by", "ann")
+        if sheets == 3:
+            y1 = measure(slip["uid"], slip["candidate"])["y1"]
+            reason = ("--reason", "a slipped digit")
+            said = run(tmp_path, "correct", "w.study", slip["uid"], f"y1={y1}", *reason)
+            assert said.startswith(f"Corrected {slip['uid']}: y1 7.5 -> ")
+
+    assert sheets >= 5
+    result = json.loads(run(tmp_path, "result", "w.study", "--json"))
+    assert result["certified"]
+    assert result["undecided"] == result["infeasible"] == []
+    assert set(result["pareto_set"]) >= truth()  # near ones may be kept beside
+    assert set(result["accepted"]) <= truth()
+    assert not set(result["rejected"]) & truth()
+    assert json.loads(run(tmp_path, "doctor", "w.study", "--json"))["sound"]
+
+
+def test_exit_codes_reach_the_shell(tmp_path):
+    write_candidates(tmp_path / "c.csv")
+    create = ("create", "w.study", "--candidates", "c.csv")
+    assert run(tmp_path, *create, "-m", "y1:max", code=2).startswith("paretoscope: give an epsilon")
+    run(tmp_path, "status", "none.study", code=5)
+    run(tmp_path, *create, *CREATE)
+    run(tmp_path, "ask", "w.study", "--csv", "b.csv")
+    run(tmp_path, "ask", "w.study", code=6)
+    fill(tmp_path / "b.csv", wrong={2: {"y2": "plenty"}})
+    said = run(tmp_path, "tell", "w.study", "b.csv", code=4)
+    assert "b.csv, row 4" in said
+    assert "plenty" in said
+    assert len(said.splitlines()) == 1

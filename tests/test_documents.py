@@ -1,0 +1,104 @@
+"""Every command and every code block of the documents runs, and every path they name exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+BIN = Path(sys.executable).parent
+
+
+def blocks(language):
+    """Code blocks of a language in all documents, with where they stand."""
+    found = []
+    for path in DOCUMENTS:
+        for k, (name, body) in enumerate(BLOCK.findall(path.read_text(encoding="utf-8"))):
+            if name == language:
+                found.append(pytest.param(body, id=f"{path.name}-{k}"))
+    return found
+
+
+def environment():
+    """The tools of this environment first, one thread each."""
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "80"}
+
+
+@pytest.mark.parametrize("body", blocks("python"))
+def test_python_blocks_run(body, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", body],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip(), "a block that shows nothing teaches nothing"
+
+
+@pytest.mark.parametrize("body", blocks("console"))
+def test_console_blocks_run(body, tmp_path):
+    targets = re.findall(
+        r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    lines = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+    assert lines, "a console block shows commands after '$ '"
+    for line in lines:
+        command = line.partition("#")[0].strip()
+        if command.startswith("make "):  # this very suite, or the demo: run by `make` itself
+            assert command.split()[1] in targets
+            continue
+        done = subprocess.run(
+            ["/bin/bash", "-c", command],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        states = {0, 3, 6}  # certified, stopped uncertified, waiting for values: none is an error
+        assert done.returncode in states, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_paths_named_in_documents_exist():
+    for path in DOCUMENTS:
+        for name in re.findall(
+            r"`((?:tests|src|docs|examples|benchmarks)/[\w./-]+)`", path.read_text(encoding="utf-8")
+        ):
+            assert (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
+)
+def test_examples_run(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(script), "--quick"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ertified" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80, "wider than a terminal"
