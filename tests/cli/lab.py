@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import zlib
 from pathlib import Path
 
 import numpy as np
 
 SIGMA = {"y1": 0.1, "y2": 0.8}
-CREATE = (
-    "--id id --features a+b -m y1:max -m y2:min:ms --sigma y1=0.1 --sigma y2=unknown"
-    " --epsilon 0.05 --epsilon y2=0.4 --seed 1"
-).split()
+OPTIONS = """
+    --id id --features a+b -m y1:max -m y2:min:ms --sigma y1=0.1 --sigma y2=unknown
+    --epsilon 0.01 --epsilon y2=0.08 --delta 0.01 --seed 1
+"""
+CREATE = shlex.split(OPTIONS)
 
 
-def world(K=24, seed=0):
+def world(K=24, seed=1):
     """Parameters and true means of the candidates."""
     x = np.random.default_rng(seed).uniform(-1.0, 1.0, (K, 2)).round(3)
     return x, np.column_stack([x @ [1.0, 0.3], 10.0 + x @ [6.0, -8.0]])
 
 
-def write_candidates(path: Path, K=24, seed=0) -> Path:
+def write_candidates(path: Path, K=24, seed=1) -> Path:
     x, _ = world(K, seed)
     rows = "".join(f"c{k:02d},{a},{b}\n" for k, (a, b) in enumerate(x.tolist()))
     path.write_text("id,a,b\n" + rows)
     return path
 
 
-def truth(K=24, seed=0):
+def truth(K=24, seed=1):
     """Ids of the true Pareto set, by the definition."""
     _, mu = world(K, seed)
     up = mu * [1.0, -1.0]
@@ -40,7 +42,7 @@ def truth(K=24, seed=0):
     return {f"c{k:02d}" for k in kept}
 
 
-def measure(uid: str, candidate: str, K=24, seed=0):
+def measure(uid: str, candidate: str, K=24, seed=1):
     _, mu = world(K, seed)
     luck = np.random.default_rng(zlib.crc32(uid.encode())).standard_normal(2)
     y = mu[int(candidate[1:])] + luck * [SIGMA["y1"], SIGMA["y2"]]
@@ -53,11 +55,11 @@ def fill(path: Path, failed=(), wrong=None, blank=()):
         rows = list(csv.DictReader(file))
     for number, row in enumerate(rows):
         if number in failed:
-            row |= {"y1": "FAILED", "note": "sample broke"}
+            row.update(y1="FAILED", note="sample broke")
         elif number not in blank:
-            row |= measure(row["uid"], row["candidate"])
+            row.update(measure(row["uid"], row["candidate"]))
         if wrong and number in wrong:
-            row |= wrong[number]
+            row.update(wrong[number])
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -42,7 +42,7 @@ def test_one_bad_row_refuses_all_of_them_by_place(study, row, said):
     study.ask()
     before = events(study)
     good = [{"uid": "r0c2n0"} | Y, {"uid": "r0c3n0"} | Y]
-    with pytest.raises(DataError, match="^row 3: ") as caught:
+    with pytest.raises(DataError, match=r"^row 3: ") as caught:
         study.tell([*good, row])
     assert said in str(caught.value)
     with pytest.raises(DataError, match=r"^batch.csv, row 7: "):
@@ -123,7 +123,7 @@ def test_an_exact_metric_has_one_value_per_candidate(exact):
     with pytest.raises(DataError, match=r"area = 4.5.* was 4.0 for candidate 0 .*declare it noisy"):
         exact.tell([again])
     fresh_pair = [{"uid": f"r0c2n{n}", "y": 0.0, "area": float(n)} for n in range(2)]
-    with pytest.raises(DataError, match="row 2: area = 1.0"):
+    with pytest.raises(DataError, match=r"row 2: area = 1\.0"):
         exact.tell(fresh_pair)
     assert exact.tell([again | {"area": 4.0}]).accepted == 1
     exact.correct("r0c0n1", {"y": 2.5, "area": 4.25}, "scale read wrongly")

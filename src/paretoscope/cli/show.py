@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import shutil
@@ -14,8 +15,8 @@ import click
 from paretoscope.cli.lazy import DONE, OUTSTANDING, UNCERTIFIED
 from paretoscope.study import Metric, Status
 
-# Ids listed before "and N more".
-SHOWN = 12
+# Characters of listed ids before "and N more".
+_LISTED = 120
 
 
 def emit(data: Any) -> None:  # noqa: ANN401  (JSON values and named tuples)
@@ -44,6 +45,11 @@ def number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
+def plain_number(value: float | str) -> str:
+    """A setting as it was written: text as it is."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def draw(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> None:
     """A table on the terminal, with the columns in ``right`` aligned to the right."""
     from rich import box  # noqa: PLC0415  (only where a table is drawn)
@@ -51,17 +57,23 @@ def draw(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[s
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in header:
-        side = "right" if name in {*right} else "left"
-        table.add_column(Text(printable(name)), justify=side, overflow="fold")  # type: ignore[arg-type]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    numbers = {*right}
+    for name in header:  # numbers and verdicts are never broken: names give way
+        if name in numbers:
+            table.add_column(Text(name), justify="right", no_wrap=True)
+        else:
+            table.add_column(Text(name), overflow="fold", no_wrap=name == "verdict", min_width=9)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     Console(file=sys.stdout, highlight=False).print(table)
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and what there is to say of each, aligned and wrapped to the terminal."""
+    """Names and what there is to say of each, aligned and wrapped to the terminal.
+
+    A line without a name continues the one above.
+    """
     said = [(name, printable(text)) for name, text in pairs if text]
     left = max((len(name) for name, _ in said), default=0) + 2
     width = max(_width(), left + 20)
@@ -83,8 +95,10 @@ def _width() -> int:
     return min(shutil.get_terminal_size((80, 24)).columns, 100)
 
 
-def listed(ids: Sequence[str], most: int = SHOWN) -> str:
-    """Ids in a row, the first few of many."""
+def listed(ids: Sequence[str]) -> str:
+    """Ids in a row, as many as two lines hold, and how many more there are."""
+    lengths = itertools.accumulate(len(name) + 2 for name in ids)
+    most = max(1, sum(length <= _LISTED for length in lengths))
     more = f" and {len(ids) - most} more" if len(ids) > most else ""
     return ", ".join(ids[:most]) + more
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.errors import NumericalError, UsageError
@@ -237,7 +237,8 @@ def _not_spanning(rows: FloatArray) -> NumericalError:
 
 def whiten(Z: FloatArray, L: FloatArray) -> FloatArray:
     """W (n, h) = Z L^-T: |W_i - W_j| is s_ij and |W_i| is s_i."""
-    W: FloatArray = blas.dtrsm(1.0, L, Z.T, lower=1).T
+    # a small inverse and a product: triangular solves start threads even for tiny matrices
+    W: FloatArray = Z @ lapack.dtrtri(L, lower=1)[0].T
     return W
 
 
@@ -308,7 +309,7 @@ def estimate(Z: FloatArray, counts: IntArray, means: FloatArray) -> Estimate:
 
 def _solve(Q: FloatArray, R: FloatArray, targets: FloatArray) -> FloatArray:
     """R^-1 Q' targets."""
-    solution: FloatArray = lapack.dtrtrs(R, Q.T @ targets)[0]
+    solution: FloatArray = lapack.dtrtri(R)[0] @ (Q.T @ targets)
     return solution
 
 

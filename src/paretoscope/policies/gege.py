@@ -157,7 +157,8 @@ class GEGEConfidence(CertifiedRounds):
             d, sigma = len(noise.sigma), float(noise.sigma.max())
             width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"
-        seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound, setting.model.twin)
+        twin = setting.model.twin if setting.model.twins else None
+        seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound, twin)
         return with_misfit(seen, setting, tally.counts)
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:

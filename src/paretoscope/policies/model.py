@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -50,9 +51,14 @@ class Model(Protocol):
     first: IntArray  # candidate that stands for each arm
     inverse: IntArray  # arm of each candidate
     twin: IntArray  # arms of equal features have the same number
+    twins: bool  # whether there are any
     rank: int
-    difference_rank: int  # of all differences x_i - x_j
     linear: bool
+
+    @property
+    def difference_rank(self) -> int:
+        """Rank of all differences x_i - x_j."""
+        ...
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
@@ -129,8 +135,13 @@ class LinearModel(_Memo):
             self.first, self.inverse = self.twin_first, self.twin
             self.Z = self.Z[self.first]
             self.twin = np.arange(len(self.first))
+        self.twins = len(np.unique(self.twin)) < len(self.twin)
+
+    @cached_property
+    def difference_rank(self) -> int:
+        """Rank of all differences x_i - x_j."""
         differences = self.Z - self.Z[0]
-        self.difference_rank = least_squares.row_basis(differences)[1] if differences.any() else 0
+        return least_squares.row_basis(differences)[1] if differences.any() else 0
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
@@ -217,7 +228,7 @@ class LinearModel(_Memo):
         W = least_squares.whiten(ZA, least_squares.gram_factor(ZP, counts[pool]))
         differences = W - W[0]
         rank = least_squares.row_basis(differences)[1] if differences.any() else 0
-        return Spread(rank, W=W[_like(self.twin[A])])
+        return Spread(rank, W=W[_like(self.twin[A])] if self.twins else W)
 
     def estimate(
         self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
@@ -229,7 +240,8 @@ class LinearModel(_Memo):
         ZA, ZP = found
         fit = least_squares.estimate(ZP, counts[pool], means[pool])
         residual = least_squares.residual_ss(ZP, counts[pool], means[pool], m2[pool], fit)
-        return Estimates(fit.means(ZA)[_like(self.twin[A])], residual)
+        mu = fit.means(ZA)
+        return Estimates(mu[_like(self.twin[A])] if self.twins else mu, residual)
 
     def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
         """Square roots of the leverages."""
@@ -270,8 +282,14 @@ class FreeModel(_Memo):
 
     def __init__(self, K: int) -> None:
         super().__init__()
-        self.rank, self.difference_rank = K, K - 1
+        self.rank = K
         self.first = self.inverse = self.twin = np.arange(K)
+        self.twins = False
+
+    @property
+    def difference_rank(self) -> int:
+        """All but one direction."""
+        return self.rank - 1
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray

@@ -86,12 +86,12 @@ def read_uniform(
     eta: float,
     sigma: FloatArray,
     bound: str,
-    twin: IntArray,
+    twin: IntArray | None = None,
 ) -> Reading:
     """One eta for all pairs, in working units; none where equal features make the estimates one."""
-    group = twin[arms]
     widths = Widths(unit, uniform=eta)
-    if len(np.unique(group)) < len(group):
+    if twin is not None and len(np.unique(twin[arms])) < len(arms):
+        group = twin[arms]
         widths = Widths(unit, pair=lambda rows: eta * (group[rows][:, None] != group))
     return Reading(arms, mu, widths, bound, unit, sigma, 2.0 * eta)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -88,10 +89,10 @@ class Instance:
         """Rank of the features; K when there are none."""
         return self.K if self.X is None else row_basis(self.X)[1]
 
-    @property
+    @cached_property
     def pareto(self) -> BoolArray:
         """The true Pareto set as a mask (K,)."""
-        return non_dominated(self.mu)
+        return freeze(non_dominated(self.mu))
 
     def complexity(self) -> Complexity:
         """Sample complexities of this instance, over all arms and over the h smallest gaps."""

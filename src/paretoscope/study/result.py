@@ -66,13 +66,16 @@ def _by_arm(first: Any, inverse: Any, tally: Tally) -> Tally:  # noqa: ANN401  (
     """All measurements under the candidate that stands for its arm (equal features are one arm)."""
     if len(first) == len(inverse):
         return tally
-    merged = Tally.empty(*tally.means.shape)
-    for k in np.flatnonzero(tally.counts):
-        one = Tally.empty(*tally.means.shape)
-        at = int(first[inverse[k]])
-        one.counts[at], one.means[at], one.m2[at] = tally.counts[k], tally.means[k], tally.m2[k]
-        merged = merged.merge(one)
-    return merged
+    told = np.flatnonzero(tally.counts)
+    at, n = first[inverse[told]], tally.counts[told][:, None]
+    made = Tally.empty(*tally.means.shape)
+    made.means[at] = tally.means[told]  # any mean of the arm: differences lose no digits
+    shift, total = made.means.copy(), np.zeros_like(made.means)
+    np.add.at(made.counts, at, tally.counts[told])
+    np.add.at(total, at, n * (tally.means[told] - shift[at]))
+    made.means[:] = shift + total / np.maximum(made.counts, 1)[:, None]
+    np.add.at(made.m2, at, tally.m2[told] + n * np.square(tally.means[told] - made.means[at]))
+    return made
 
 
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:

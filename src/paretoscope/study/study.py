@@ -224,7 +224,7 @@ class Study:
 
     def _give(self, kind: str, uids: Iterable[str] | None, reason: str) -> int:
         """Requests that somebody has, returned or written off."""
-        named = None if uids is None else list(uids)
+        named = [uids] if isinstance(uids, str) else None if uids is None else list(uids)
 
         def decide() -> tuple[list[Record], int]:
             now = self.clock()
@@ -273,6 +273,8 @@ class Study:
             Whether it was lost on the way (a worker died): then the same request is asked again. Else it
             is the candidate's own failure; at the second one the candidate is infeasible.
         """
+        if not reason.strip():
+            raise UsageError(f"{uid} failed: give the reason in a word or two")
         if lost:
             self.release([uid], reason)
         else:

@@ -1,0 +1,451 @@
+"""Every command, its options and its refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from paretoscope import Study
+from paretoscope.cli import COMMANDS, main
+from paretoscope.cli.terms import feature_spec, seconds
+from paretoscope.errors import UsageError
+from paretoscope.ledger import open_ledger
+from paretoscope.study.book import KINDS
+from paretoscope.study.exchange import SHAPES, schema_text
+from tests.cli.lab import CREATE, fill, write_candidates
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    write_candidates(tmp_path / "c.csv")
+
+
+def call(*args, code=0, text=None):
+    """A command in this process; what it printed."""
+    done = CliRunner().invoke(main, [str(a) for a in args], input=text, catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def data(*args, code=0):
+    return json.loads(call(*args, "--json", code=code))
+
+
+def create(where="w.study", *more, options=CREATE, code=0):
+    return call("create", where, "--candidates", "c.csv", *options, *more, code=code)
+
+
+def asked(where="w.study", *more):
+    return data("ask", where, *more)["requests"]
+
+
+def one_round(where="w.study", name="b.csv", **how):
+    call("ask", where, "--csv", name, "--force")
+    rows = fill(Path(name), **how)
+    call("tell", where, name)
+    return rows
+
+
+# ---------------------------------------------------------------- create, init, plan
+
+
+def test_create_says_what_was_understood():
+    said = create()
+    for part in (
+        "24 candidates, 2 metrics",
+        "sigma 0.1",
+        "by the formula a+b",
+        "GEGE: means linear",
+        "0.01 of any wrong verdict",
+        "paretoscope ask w.study",
+    ):
+        assert part in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_create_again_is_the_same_study_or_refused():
+    create()
+    create()
+    assert "holds another study" in create("w.study", "--seed", "2", code=2)
+
+
+def test_a_bare_epsilon_holds_where_a_metric_has_none():
+    options = ["--id", "id", "-m", "y1:max", "-m", "y2:min:ms:log", "--epsilon", "0.1"]
+    create(options=[*options, "--epsilon", "y2=2%"])
+    with Study.open("w.study") as study:
+        assert [m.epsilon for m in study.problem.metrics] == [0.1, "2%"]
+    create("v.study", options=options)
+    with Study.open("v.study") as study:
+        assert study.problem.epsilon is None
+        assert study.wishes.epsilon == 0.1
+
+
+def test_options_of_metrics_reach_them():
+    options = "--id id -m y1 -m y2:min --bounds y1=0,1 --resolution y2=0.1 --sigma y2=2".split()  # noqa: SIM905
+    create(options=[*options, "--epsilon", "0.1"])
+    with Study.open("w.study") as study:
+        one, two = study.problem.metrics
+        assert (one.goal, one.bounds) == ("max", (0.0, 1.0))
+        assert (two.goal, two.resolution, two.sigma) == ("min", 0.1, 2.0)
+        assert study.problem.features is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give at least one metric"),
+        (["-m", "y1:max"], "give an epsilon"),
+        (["-m", "y1:up"], "goal 'up'"),
+        (["-m", "y1", "--epsilon", "2%"], "scale='log'"),
+        (["-m", "y1", "--epsilon", "z=2"], "with one of the metrics y1"),
+        (["-m", "y1", "--epsilon", "1", "--epsilon", "2"], "one that holds for all"),
+        (["-m", "y1", "--epsilon", "much"], "'much' is no number"),
+        (["-m", "y1", "--sigma", "y1=nan"], "not finite"),
+        (["-m", "y1", "--bounds", "y1=0"], "LOW,HIGH"),
+        (["-m", "y1", "--time", "soon"], "such as 2h"),
+        (["-m", "y1", "--budget", "0"], "at least 1"),
+        (["-m", "y1", "--method", "uniform"], "needs --budget"),
+        (["-m", "y1", "--method", "magic"], "'magic'"),
+        (["-m", "y1", "--epsilon", "1", "--features", "q"], "'q' is no column"),
+        (["-m", "y1", "--epsilon", "1", "--features", "a + eval(b)"], "neither a column"),
+        (["-m", "y1", "--epsilon", "1", "--id", "q"], "no column 'q'"),
+    ],
+)
+def test_create_refuses_in_one_line(options, said):
+    output = create(options=options, code=2)
+    assert output.startswith("paretoscope: ")
+    assert said in output
+    assert len(output.splitlines()) == 1
+    assert not Path("w.study").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("gege", "GEGE"), ("fixed", "FixedDesign"), ("oneshot", "OneShot"), ("uniform", "Uniform")],
+)
+def test_methods_by_name(method, name):
+    create("w.study", "--method", method, "--budget", 60)
+    assert data("plan", "w.study")["method"] == name
+    assert data("status", "w.study")["method"] == name
+
+
+def test_batches_make_a_budget():
+    create("w.study", "--batches", 5, "--batch-size", 12, "--time", "2h")
+    with Study.open("w.study") as study:
+        assert (study.wishes.budget, study.wishes.batches) == (60, 5)
+        assert study.wishes.time == 7200.0
+    assert "FixedDesign" in call("plan", "w.study")
+
+
+def test_times_and_features_as_people_write_them():
+    assert [seconds(t) for t in ("90", "1.5 min", "5d", None)] == [90.0, 90.0, 432000.0, None]
+    with pytest.raises(UsageError, match="such as 2h"):
+        seconds("0s")
+    columns = {"a": [1], "b": [2], "surface-area": [3]}
+    assert feature_spec("surface-area, a", columns) == ["surface-area", "a"]
+    assert feature_spec("a + b", columns) == "a + b"
+    assert feature_spec("a", columns) == ["a"]
+    assert feature_spec(None, columns) is None
+
+
+def test_the_template_makes_a_study_and_options_win_over_it():
+    call("init", "study.toml")
+    assert "--force" in call("init", "study.toml", code=2)
+    Path("c.csv").rename("candidates.csv")
+    call("create", "w.study", "--config", "study.toml")
+    call("create", "v.study", "--config", "study.toml", "--delta", "0.2", "--sigma", "cost=3")
+    with Study.open("w.study") as study:
+        assert study.wishes.delta == tomllib.loads(Path("study.toml").read_text())["delta"]
+    with Study.open("v.study") as study:
+        assert (study.wishes.delta, study.problem.metrics[1].sigma) == (0.2, 3.0)
+
+
+def test_every_line_of_the_template_can_be_used():
+    call("init")
+    lines = Path("study.toml").read_text().splitlines()
+    freed = [line.removeprefix("# ") for line in lines]
+    options = [line for line in freed if line.partition(" =")[0].replace("_", "").isidentifier()]
+    keys = {line.partition(" =")[0] for line in options if " = " in line}
+    assert keys >= {"method", "budget", "batches", "batch_size", "time", "seed", "known", "of"}
+    for key in ("features", "budget", "batches", "batch_size", "time", "seed", "method"):
+        line = next(text for text in freed if text.startswith(f"{key} = "))
+        Path("one.toml").write_text(line.replace("width", "a").replace("depth", "b") + "\n")
+        create(f"{key}.study", "--config", "one.toml", options=[*CREATE, "--budget", "200"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("delta = ", "study.toml: Invalid value"),
+        ("dleta = 1", "no key 'dleta'"),
+        ("seed = true", "seed = True: give a number"),
+        ("metrics = [3]", "with a name"),
+        ("decimal = ';'", "a point or a comma"),
+    ],
+)
+def test_a_config_is_refused_with_its_name(text, said):
+    Path("study.toml").write_text(text)
+    assert said in call("create", "w.study", "--config", "study.toml", code=2)
+
+
+# ---------------------------------------------------------------- ask, tell and what is out
+
+
+def test_a_sheet_is_never_written_over():
+    create()
+    Path("b.csv").write_text("precious")
+    assert "--force" in call("ask", "w.study", "--csv", "b.csv", code=2)
+    assert "the study itself" in call("ask", "w.study", "--csv", "w.study", "--force", code=2)
+    assert "cannot be written" in call("ask", "w.study", "--csv", "no/b.csv", code=2)
+    assert Path("b.csv").read_text() == "precious"
+    assert data("pending", "w.study")["requests"] == []
+
+
+def test_a_sheet_that_cannot_be_written_gives_its_requests_back(monkeypatch):
+    create()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "b.csv")
+
+    monkeypatch.setattr("paretoscope.cli.lab.write_sheet", full)
+    assert "b.csv: no space left" in call("ask", "w.study", "--csv", "b.csv", code=2)
+    assert data("pending", "w.study")["requests"] == []
+
+
+def test_ask_shows_requests_and_says_when_there_are_none():
+    create()
+    said = call("ask", "w.study", "-n", 2)
+    uids = [r["uid"] for r in data("pending", "w.study")["requests"]]
+    assert len(uids) == 2
+    assert all(uid in said for uid in uids)
+    assert len(asked()) == 27
+    assert "29 requests are out" in call("ask", "w.study", code=6)
+    assert data("ask", "w.study", code=6)["requests"] == []
+    assert call("status", "w.study", code=6)
+    assert "at least one" in call("ask", "w.study", "-n", 0, code=2)
+
+
+def test_a_lost_sheet_is_written_again():
+    create()
+    call("ask", "w.study", "-n", 5, "--csv", "b.csv")
+    call("pending", "w.study", "--csv", "again.csv")
+    assert Path("again.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+def test_told_in_parts_dry_and_twice():
+    create()
+    call("ask", "w.study", "--csv", "b.csv")
+    fill(Path("b.csv"), blank={0, 1})
+    assert call("tell", "w.study", "b.csv", "--dry-run").startswith("Would store: 27")
+    assert data("status", "w.study", code=6)["done"] == 0
+    assert "27 measurements, 2 still blank" in call("tell", "w.study", "b.csv")
+    fill(Path("b.csv"))
+    told = data("tell", "w.study", "b.csv")
+    assert (told["accepted"], told["repeated"]) == (2, 27)
+
+
+def test_a_sheet_with_semicolons_and_decimal_commas():
+    create()
+    marks = ("--delimiter", ";", "--decimal", ",")
+    call("ask", "w.study", "-n", 3, "--csv", "b.csv", *marks)
+    header, *lines = Path("b.csv").read_text().splitlines()
+    assert header.startswith("uid;candidate")
+    filled = [header, *(line.removesuffix(";;;") + ";0,5;11,25;" for line in lines if line)]
+    Path("b.csv").write_text("\n".join(filled))
+    assert data("tell", "w.study", "b.csv")["accepted"] == 3
+
+
+def test_a_bad_cell_stores_nothing():
+    create()
+    call("ask", "w.study", "--csv", "b.csv")
+    fill(Path("b.csv"), wrong={3: {"y2": "1e999"}})
+    before = call("export", "w.study")
+    assert "b.csv, row 5" in call("tell", "w.study", "b.csv", code=4)
+    assert call("export", "w.study") == before
+    assert "nothing.csv" in call("tell", "w.study", "nothing.csv", code=2)
+
+
+def test_a_sheet_through_pipes():
+    create()
+    text = call("ask", "w.study", "-n", 2, "--csv", "-")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert len(rows) == 2
+    filled = "uid,y1,y2,note\n" + "".join(f"{row['uid']},1,2,\n" for row in rows)
+    assert "2 measurements" in call("tell", "w.study", "-", text=filled)
+
+
+def test_release_withdraw_and_correct():
+    create()
+    uids = [r["uid"] for r in asked("w.study", "-n", "4")]
+    assert data("release", "w.study", uids[0]) == {"released": 1}
+    assert "1 request withdrawn" in call("withdraw", "w.study", uids[1], "--reason", "spilt")
+    assert "not outstanding" in call("withdraw", "w.study", "r9c1n1", "--reason", "no", code=4)
+    assert data("release", "w.study") == {"released": 2}
+    call("withdraw", "w.study", "x", code=2)
+    uid = asked("w.study", "-n", "1")[0]["uid"]
+    Path("b.csv").write_text(f"uid,y1,y2\n{uid},1,2\n")
+    call("tell", "w.study", "b.csv")
+    made = data("correct", "w.study", uid, "y2=3", "--reason", "typo")
+    assert made["after"] == {"y1": 1.0, "y2": 3.0}
+    assert "no metric" in call("correct", "w.study", uid, "q=3", "--reason", "r", code=4)
+    assert "METRIC=VALUE" in call("correct", "w.study", uid, "3", "--reason", "r", code=2)
+    assert "not been told" in call("correct", "w.study", uids[2], "y1=3", "--reason", "r", code=4)
+
+
+# ---------------------------------------------------------------- status and result
+
+
+def test_status_tells_what_comes_next_and_changes_nothing():
+    create()
+    events = call("export", "w.study")
+    status = data("status", "w.study")
+    assert sum(status["next"].values()) == status["due"] == 29
+    assert call("export", "w.study") == events
+    requests = asked()
+    assert Counter(request["candidate"] for request in requests) == status["next"]
+
+
+def test_status_and_result_fit_a_terminal_of_80_columns():
+    create()
+    for _ in range(2):
+        one_round()
+        said = call("status", "w.study")
+        for part in ("done", "undecided", "wanted", "best guess", "next sheet", "not a guarantee"):
+            assert part in said
+        assert max(map(len, said.splitlines())) <= 80
+        said = call("result", "w.study", "--all")
+        assert "Not certified: " in said
+        assert "c23" in said
+        assert max(map(len, said.splitlines())) <= 80
+
+
+def test_a_stop_without_certificate_is_3():
+    create("w.study", "--method", "uniform", "--budget", 24)
+    assert "never by this method" in " ".join(call("status", "w.study").split())
+    one_round()
+    assert "NOT certified" in call("status", "w.study", code=3)
+    assert "not certified" in call("ask", "w.study", code=3)
+    result = data("result", "w.study", code=3)
+    assert not result["certified"]
+    assert result["stopped"] == "the budget is spent"
+
+
+def test_result_as_a_table():
+    create()
+    one_round()
+    call("result", "w.study", "--csv", "r.csv")
+    rows = list(csv.DictReader(Path("r.csv").read_text().splitlines()))
+    assert [row["candidate"] for row in rows] == [f"c{k:02d}" for k in range(24)]
+    assert call("result", "w.study", "--csv", "-").splitlines()[0].startswith("candidate,a,b")
+    assert call("result", "w.study", "--markdown").startswith("| candidate | a | b | verdict |")
+    assert data("result", "w.study")["table"][0]["candidate"] == "c00"
+    assert "the study itself" in call("result", "w.study", "--csv", "w.study", code=2)
+
+
+# ---------------------------------------------------------------- export, import, doctor
+
+
+def test_a_study_travels_as_lines():
+    create()
+    one_round()
+    call("export", "w.study", "w.jsonl")
+    assert "--force" in call("export", "w.study", "w.jsonl", code=2)
+    assert "3 events" in call("import", "w.jsonl", "v.study")
+    assert call("export", "v.study") == call("export", "w.study")
+    assert asked("v.study") == asked("w.study")
+    assert "holds a study already" in call("import", "w.jsonl", "v.study", code=2)
+
+
+def test_any_damaged_line_is_refused_by_number():
+    create()
+    one_round()
+    lines = call("export", "w.study").splitlines()
+    swaps = {
+        "damaged": lambda n: lines[n][:-5],
+        "is none of": lambda n: lines[n].replace('"kind":"', '"kind":"x'),
+        "missing, doubled": lambda n: lines[n].replace('"number":', '"number":1'),
+        "schemas up to": lambda n: lines[n].replace('"schema":1', '"schema":9'),
+        "does not belong": lambda n: lines[n].replace('"kind"', '"blind":1,"kind"'),
+        "must be a finite number": lambda n: lines[n].replace('"at":', '"at":"x","_":'),
+        "stands twice": lambda n: lines[n].replace('"number"', '"number":1,"number"'),
+        "no number": lambda n: lines[n].replace('"number":', '"number":NaN,"n":'),
+        "keys schema": lambda _: "[]",
+    }
+    for n in range(3):
+        for said, swap in swaps.items():
+            Path("d.jsonl").write_text("\n".join([*lines[:n], swap(n), *lines[n + 1 :]]))
+            output = call("import", "d.jsonl", "d.study", code=4)
+            assert f"d.jsonl, line {n + 1}: " in output
+            known = {said, "does not belong"}  # a key that is put in the place of another
+            assert any(part in output for part in known), (said, output)
+    assert not Path("d.study").exists()
+
+
+def test_lines_that_make_no_study_are_refused():
+    create()
+    one_round()
+    one, two, three = call("export", "w.study").splitlines()
+    moved = three.replace('"number":3', '"number":2')
+    cases = {
+        "out of order": [one, moved],
+        "begins with 'created'": [one, one.replace('"number":1', '"number":2')],
+        "no candidate": [one, re.sub(r"c\d+n0", "c99n0", two, count=1)],
+        "definition": [one.replace('"metrics":[', '"metrics":[{"name":"y1"},'), two],
+        "0 values": [one, two, json.dumps(_emptied(json.loads(three)))],
+        "there is no line": [],
+    }
+    for said, lines in cases.items():
+        Path("d.jsonl").write_text("\n".join(lines))
+        assert said in call("import", "d.jsonl", "d.study", code=4)
+    Path("d.jsonl").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in call("import", "d.jsonl", "d.study", code=4)
+
+
+def _emptied(line):
+    """A delivery without values."""
+    line["event"]["rows"][0][1] = []
+    return line
+
+
+def test_doctor_finds_what_is_wrong():
+    create()
+    one_round()
+    assert "The study is whole." in call("doctor", "w.study")
+    with open_ledger("w.study", create=False) as ledger:
+        ledger.append([{"kind": "returned", "uids": ["r0c99n0"], "reason": "?"}], expect=None)
+    findings = data("doctor", "w.study", code=5)["findings"]
+    assert [f["check"] for f in findings if not f["fine"]] == ["requests"]
+    assert "event 4" in call("doctor", "w.study", code=5)
+    assert "does not exist" in call("doctor", "none.study", code=5)
+
+
+def test_the_published_schema_says_what_is_checked():
+    schema = json.loads(call("export", "--schema"))
+    assert call("export", "--schema") == schema_text()
+    kinds = {e["properties"]["kind"]["const"]: e for e in schema["properties"]["event"]["oneOf"]}
+    assert set(kinds) == set(SHAPES) == KINDS
+    for kind, shape in SHAPES.items():
+        assert set(kinds[kind]["properties"]) == set(kinds[kind]["required"]) == {"kind", *shape}
+
+
+# ---------------------------------------------------------------- all commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_json(name):
+    said = call(name, "--help")
+    assert f" {name} " in said.splitlines()[0]
+    assert "--json" in said
+
+
+def test_an_unknown_command_is_a_usage_error():
+    assert "No such command" in call("frob", code=2)
