@@ -502,6 +502,20 @@ MUTANTS = [
     ),
     Mutant(
         "core/elimination.py",
+        "margin[front] = -nearest.max(axis=0) - eta",
+        "margin[front] = -nearest.max(axis=0) + eta",
+        "tests/core/test_elimination.py::test_the_front_alone_judges_as_all_pairs_do",
+        "sign of the width on the front",
+    ),
+    Mutant(
+        "core/elimination.py",
+        "margin_table(mu[:, first], mu[:, others]).max(axis=1)",
+        "margin_table(mu[:, first], mu[:, others]).min(axis=1)",
+        "tests/core/test_elimination.py::test_the_front_alone_judges_as_all_pairs_do",
+        "one harmless arm suffices for acceptance",
+    ),
+    Mutant(
+        "core/elimination.py",
         "strict |= (D > 0).any(axis=2)",
         "strict |= (D < 0).any(axis=2)",
         "tests/core/test_elimination.py::test_exact_metrics_separate_twins_and_equal_ones_do_not_get_in_the_way",

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import MUTANTS, Mutant
+from tests.mutants import MUTANTS as CORE
+from tests.mutants import Mutant
+from tests.mutants_rooms import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "paretoscope"
@@ -37,6 +39,7 @@ class Quick:
 args = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *sys.argv[1:]]
 sys.exit(pytest.main(args, plugins=[Quick()]))
 """
+MUTANTS = [*CORE, *ROOMS]
 FILES = sorted({mutant.tests.partition("::")[0] for mutant in MUTANTS})
 
 

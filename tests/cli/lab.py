@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
 import zlib
 from pathlib import Path
 
 import numpy as np
+from click.testing import CliRunner
+
+from paretoscope.cli import main
 
 SIGMA = {"y1": 0.1, "y2": 0.8}
 OPTIONS = """
@@ -64,4 +68,33 @@ def fill(path: Path, failed=(), wrong=None, blank=()):
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+    return rows
+
+
+# ---------------------------------------------------------------- commands in this process
+
+
+def call(*args, code=0, text=None):
+    """A command in this process; what it printed."""
+    done = CliRunner().invoke(main, [str(a) for a in args], input=text, catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def data(*args, code=0):
+    return json.loads(call(*args, "--json", code=code))
+
+
+def create(where="w.study", *more, options=CREATE, code=0):
+    return call("create", where, "--candidates", "c.csv", *options, *more, code=code)
+
+
+def asked(where="w.study", *more):
+    return data("ask", where, *more)["requests"]
+
+
+def one_round(where="w.study", name="b.csv", **how):
+    call("ask", where, "--csv", name, "--force")
+    rows = fill(Path(name), **how)
+    call("tell", where, name)
     return rows

@@ -3,56 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from paretoscope import Study
-from paretoscope.cli import COMMANDS, main
+from paretoscope.cli import COMMANDS
 from paretoscope.cli.terms import feature_spec, seconds
 from paretoscope.errors import UsageError
-from paretoscope.ledger import open_ledger
-from paretoscope.study.book import KINDS
-from paretoscope.study.exchange import SHAPES, schema_text
-from tests.cli.lab import CREATE, fill, write_candidates
+from tests.cli.lab import CREATE, asked, call, create, data, fill, one_round
 
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    write_candidates(tmp_path / "c.csv")
-
-
-def call(*args, code=0, text=None):
-    """A command in this process; what it printed."""
-    done = CliRunner().invoke(main, [str(a) for a in args], input=text, catch_exceptions=False)
-    assert done.exit_code == code, done.output
-    return done.output
-
-
-def data(*args, code=0):
-    return json.loads(call(*args, "--json", code=code))
-
-
-def create(where="w.study", *more, options=CREATE, code=0):
-    return call("create", where, "--candidates", "c.csv", *options, *more, code=code)
-
-
-def asked(where="w.study", *more):
-    return data("ask", where, *more)["requests"]
-
-
-def one_round(where="w.study", name="b.csv", **how):
-    call("ask", where, "--csv", name, "--force")
-    rows = fill(Path(name), **how)
-    call("tell", where, name)
-    return rows
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 # ---------------------------------------------------------------- create, init, plan
@@ -349,92 +312,6 @@ def test_result_as_a_table():
     assert call("result", "w.study", "--markdown").startswith("| candidate | a | b | verdict |")
     assert data("result", "w.study")["table"][0]["candidate"] == "c00"
     assert "the study itself" in call("result", "w.study", "--csv", "w.study", code=2)
-
-
-# ---------------------------------------------------------------- export, import, doctor
-
-
-def test_a_study_travels_as_lines():
-    create()
-    one_round()
-    call("export", "w.study", "w.jsonl")
-    assert "--force" in call("export", "w.study", "w.jsonl", code=2)
-    assert "3 events" in call("import", "w.jsonl", "v.study")
-    assert call("export", "v.study") == call("export", "w.study")
-    assert asked("v.study") == asked("w.study")
-    assert "holds a study already" in call("import", "w.jsonl", "v.study", code=2)
-
-
-def test_any_damaged_line_is_refused_by_number():
-    create()
-    one_round()
-    lines = call("export", "w.study").splitlines()
-    swaps = {
-        "damaged": lambda n: lines[n][:-5],
-        "is none of": lambda n: lines[n].replace('"kind":"', '"kind":"x'),
-        "missing, doubled": lambda n: lines[n].replace('"number":', '"number":1'),
-        "schemas up to": lambda n: lines[n].replace('"schema":1', '"schema":9'),
-        "does not belong": lambda n: lines[n].replace('"kind"', '"blind":1,"kind"'),
-        "must be a finite number": lambda n: lines[n].replace('"at":', '"at":"x","_":'),
-        "stands twice": lambda n: lines[n].replace('"number"', '"number":1,"number"'),
-        "no number": lambda n: lines[n].replace('"number":', '"number":NaN,"n":'),
-        "keys schema": lambda _: "[]",
-    }
-    for n in range(3):
-        for said, swap in swaps.items():
-            Path("d.jsonl").write_text("\n".join([*lines[:n], swap(n), *lines[n + 1 :]]))
-            output = call("import", "d.jsonl", "d.study", code=4)
-            assert f"d.jsonl, line {n + 1}: " in output
-            known = {said, "does not belong"}  # a key that is put in the place of another
-            assert any(part in output for part in known), (said, output)
-    assert not Path("d.study").exists()
-
-
-def test_lines_that_make_no_study_are_refused():
-    create()
-    one_round()
-    one, two, three = call("export", "w.study").splitlines()
-    moved = three.replace('"number":3', '"number":2')
-    cases = {
-        "out of order": [one, moved],
-        "begins with 'created'": [one, one.replace('"number":1', '"number":2')],
-        "no candidate": [one, re.sub(r"c\d+n0", "c99n0", two, count=1)],
-        "definition": [one.replace('"metrics":[', '"metrics":[{"name":"y1"},'), two],
-        "0 values": [one, two, json.dumps(_emptied(json.loads(three)))],
-        "there is no line": [],
-    }
-    for said, lines in cases.items():
-        Path("d.jsonl").write_text("\n".join(lines))
-        assert said in call("import", "d.jsonl", "d.study", code=4)
-    Path("d.jsonl").write_bytes(b"\xff\xfe")
-    assert "UTF-8" in call("import", "d.jsonl", "d.study", code=4)
-
-
-def _emptied(line):
-    """A delivery without values."""
-    line["event"]["rows"][0][1] = []
-    return line
-
-
-def test_doctor_finds_what_is_wrong():
-    create()
-    one_round()
-    assert "The study is whole." in call("doctor", "w.study")
-    with open_ledger("w.study", create=False) as ledger:
-        ledger.append([{"kind": "returned", "uids": ["r0c99n0"], "reason": "?"}], expect=None)
-    findings = data("doctor", "w.study", code=5)["findings"]
-    assert [f["check"] for f in findings if not f["fine"]] == ["requests"]
-    assert "event 4" in call("doctor", "w.study", code=5)
-    assert "does not exist" in call("doctor", "none.study", code=5)
-
-
-def test_the_published_schema_says_what_is_checked():
-    schema = json.loads(call("export", "--schema"))
-    assert call("export", "--schema") == schema_text()
-    kinds = {e["properties"]["kind"]["const"]: e for e in schema["properties"]["event"]["oneOf"]}
-    assert set(kinds) == set(SHAPES) == KINDS
-    for kind, shape in SHAPES.items():
-        assert set(kinds[kind]["properties"]) == set(kinds[kind]["required"]) == {"kind", *shape}
 
 
 # ---------------------------------------------------------------- all commands

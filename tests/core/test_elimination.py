@@ -152,6 +152,14 @@ def uniform(w, d=2):
     return Widths(np.ones(d), uniform=w)
 
 
+@pytest.fixture(params=["by the front", "by all pairs"])
+def way(request, monkeypatch):
+    """Both ways to judge one width for all: the front alone, or every pair."""
+    if request.param == "by all pairs":
+        monkeypatch.setattr(el, "_TABLE", 0)
+
+
+@pytest.mark.usefixtures("way")
 def test_thresholds_are_reached_at_equality():
     mu = [[4.0, 1.0], [1.0, 4.0], [3.0, 0.0]]
     assert labels(mu, uniform(1.0)) == "AAR"
@@ -159,10 +167,36 @@ def test_thresholds_are_reached_at_equality():
     assert labels(mu, uniform(3.1)) == "???"
 
 
+@pytest.mark.usefixtures("way")
 def test_an_arm_is_not_accepted_while_another_may_need_it():
     # 0 is certainly optimal, but 1 may be dominated by it alone: 0 has to stay
     mu = [[2.0, 2.0], [1.5, 2.4], [-3.0, 9.0]]
     assert labels(mu, uniform(0.5)) == "??A"
+
+
+@given(st.integers(0, 10_000), st.booleans(), st.booleans())
+@settings(max_examples=400)
+def test_the_front_alone_judges_as_all_pairs_do(seed, tied, all_stay):
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 12), rng.integers(1, 5)
+    mu = rng.integers(0, 6, (n, d)).astype(float) if tied else rng.normal(0, 2, (n, d))
+    widths = uniform(float(rng.choice([0.5, 1.0, 2.0])), d)
+    front = el.refined(mu, widths, all_stay=all_stay)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(el, "_TABLE", 0)
+        pairs = el.refined(mu, widths, all_stay=all_stay)
+    for name in ("rejected", "accepted", "threshold"):
+        np.testing.assert_array_equal(getattr(front, name), getattr(pairs, name))
+    decided = front.rejected | front.accepted
+    np.testing.assert_array_equal(front.gap[decided], pairs.gap[decided])
+    on_front = ~front.rejected & (pairs.spare >= 0)
+    np.testing.assert_array_equal(front.spare[on_front], pairs.spare[on_front])
+    best = [
+        max((mu[j] - mu[i]).min() for j in range(n) if j != i)
+        for i in np.flatnonzero(front.rejected)
+    ]
+    by = front.by[front.rejected]
+    np.testing.assert_array_equal((mu[by] - mu[front.rejected]).min(axis=1), np.array(best))
 
 
 def test_twins_known_to_be_equal_are_judged_together():

@@ -97,6 +97,13 @@ def test_the_table_is_in_the_metrics_own_units():
     assert (empty["y1"], empty["y2 low"], empty["n"]) == (None, None, 0)
 
 
+def test_columns_never_hide_what_the_table_says():
+    columns = {"candidate": ["x", "y"], "n": [7, 8], "y1": [5.0, 6.0]}
+    study = fresh(candidates=columns, epsilon=0.1)
+    row = study.result().table()[1]
+    assert (row["candidate"], row["n"], row["y1"]) == ("1", 0, None)
+
+
 def test_estimates_are_means_with_intervals_of_the_right_width():
     study = fresh(method=Uniform(60), metrics=metrics(1.0))
     (batch,) = finish(study, sigma=1.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
 from paretoscope.cli import show
@@ -33,7 +31,7 @@ def export_command(
     check_target(path, where, force=force)
     with open_ledger(where, create=False) as ledger:
         lines = list(export_lines(ledger))
-    with closing(click.open_file(path, "w", encoding="utf-8", atomic=path != "-")) as file:
+    with click.open_file(path, "w", encoding="utf-8", atomic=path != "-") as file:
         file.writelines(lines)
     if path != "-":
         if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -55,6 +56,8 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (whatever the command returns)
         """Run a command; a mistake is one line on stderr and an exit code."""
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without ± shows a question mark
+            sys.stdout.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except ParetoscopeError as error:

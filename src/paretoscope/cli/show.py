@@ -21,7 +21,7 @@ _LISTED = 120
 
 def emit(data: Any) -> None:  # noqa: ANN401  (JSON values and named tuples)
     """Data as JSON on stdout; what is not finite is null."""
-    click.echo(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(_plain(data), indent=2, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

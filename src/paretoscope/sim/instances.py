@@ -112,7 +112,7 @@ class Instance:
         [True, True, False]
         """
         slack = _scales(eps, self.d, "eps")
-        keep = self.pareto
+        keep = self.pareto.copy()
         rest = np.flatnonzero(~keep)
         for best in self.mu[keep]:
             rest = rest[~(best - self.mu[rest] > slack).all(axis=1)]

@@ -216,7 +216,8 @@ class Result:
         rows = []
         for k, name in enumerate(self.problem.candidates.ids):
             row = {"candidate": name, **self.problem.candidates.row(k)}
-            row |= {"verdict": self.status[k], "n": int(self.counts[k])}
+            ours = {"candidate": name, "verdict": self.status[k], "n": int(self.counts[k])}
+            row |= ours  # wins over columns of the same name
             for c, metric in enumerate(self.problem.metrics):
                 row |= {
                     metric.name: _cell(means[k, c]),
