@@ -129,13 +129,13 @@ def survive(place_of, cycles, seed):
 
 
 def test_killed_at_random_instants_on_a_file(sqlite_place):
-    acknowledged, rounds = survive(sqlite_place, 60, seed=1)
+    acknowledged, rounds = survive(sqlite_place, 100, seed=1)
     assert acknowledged > 200
     assert len(rounds) > 1
 
 
 def test_killed_at_random_instants_on_postgresql(postgres_place):
-    assert survive(postgres_place, 20, seed=2)[0] > 20
+    assert survive(postgres_place, 100, seed=2)[0] > 100
 
 
 @pytest.mark.long
