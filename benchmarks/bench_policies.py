@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import published
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import published
 from paretoscope.policies import GEGE
 from paretoscope.sim import Instance, Run, random_instance, setting_of, simulate
 
