@@ -231,13 +231,6 @@ ROOMS = [
     ),
     Mutant(
         "ledger/postgres.py",
-        "connection.execute(_LOCK_STUDY, (self._study,))",
-        "connection.execute(_LOCK_STUDY, (str(id(connection)),))",
-        "tests/ledger/test_postgres.py::test_a_batch_whose_commit_got_lost_is_stored_once[1-late]",
-        "race: the fate of a batch is judged before its transaction has ended",
-    ),
-    Mutant(
-        "ledger/postgres.py",
         "AND number = %s AND batch = %s",
         "AND number = %s AND batch <> %s",
         "tests/ledger/test_postgres.py::test_a_batch_whose_commit_got_lost_is_stored_once[None-after]",

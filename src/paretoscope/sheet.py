@@ -53,14 +53,14 @@ class Requested(Protocol):
         """Running number of the candidate."""
 
 
-def _measured(problem: Problem) -> list[Metric]:
+def measured(problem: Problem) -> list[Metric]:
     """Metrics that a sheet asks for."""
     return [metric for metric in problem.metrics if metric.known is None]
 
 
-def _parameters(problem: Problem) -> dict[str, Sequence[Any]]:
+def parameters(problem: Problem) -> dict[str, Sequence[Any]]:
     """Columns of the candidates that a sheet can carry beside its own."""
-    own = {*FRONT, NOTE, *(metric.name for metric in _measured(problem))}
+    own = {*FRONT, NOTE, *(metric.name for metric in measured(problem))}
     return {k: values for k, values in problem.candidates.columns.items() if k not in own}
 
 
@@ -69,12 +69,12 @@ def _parameters(problem: Problem) -> dict[str, Sequence[Any]]:
 
 def sheet_header(problem: Problem) -> list[str]:
     """The columns of a sheet, in order."""
-    return [*FRONT, *_parameters(problem), *(m.name for m in _measured(problem)), NOTE]
+    return [*FRONT, *parameters(problem), *(m.name for m in measured(problem)), NOTE]
 
 
 def sheet_rows(problem: Problem, requests: Iterable[Requested]) -> list[dict[str, Any]]:
     """One row per request, by column; metrics are None, the note is empty."""
-    columns, blank = _parameters(problem), dict.fromkeys(m.name for m in _measured(problem))
+    columns, blank = parameters(problem), dict.fromkeys(m.name for m in measured(problem))
     rows = []
     for request in requests:
         k = problem.candidates.index[request.candidate]
@@ -103,7 +103,7 @@ def write_sheet(
     """
     if delimiter == decimal:
         raise UsageError(f"delimiter and decimal mark are both {decimal!r}: give two")
-    header, columns = sheet_header(problem), _parameters(problem)
+    header, columns = sheet_header(problem), parameters(problem)
     rows = sheet_rows(problem, requests)
     if decimal == ",":
         rows = [r | {name: _with_comma(r[name]) for name in columns} for r in rows]
@@ -138,8 +138,8 @@ def sheet_frame(problem: Problem, requests: Iterable[Requested], backend: str | 
 
 def _schema(problem: Problem) -> dict[str, Any]:
     """The type of every column."""
-    columns = _parameters(problem)
-    floats = {m.name for m in _measured(problem)}
+    columns = parameters(problem)
+    floats = {m.name for m in measured(problem)}
     kinds = {name: _kind(values) for name, values in columns.items()}
     kinds |= dict.fromkeys(floats, nw.Float64) | {"replicate": nw.Int64}
     return {name: kinds.get(name, nw.String) for name in sheet_header(problem)}
@@ -186,14 +186,14 @@ def read_sheet(
     known = [*sheet_header(problem), *(metric.name for metric in problem.metrics)]
     table = replace(table, header=tuple(n if n in known else unescape(n) for n in table.header))
     _check_header(table, problem)
-    return _Sheet(table, problem, decimal).rows()
+    return Sheet(table, problem, decimal).rows()
 
 
 def _check_header(table: Table, problem: Problem) -> None:
     """All columns that are needed, and none that the study does not know."""
     if not table.header and not table.rows:
         return  # no rows by name: nothing to tell
-    needed = ["uid", *(metric.name for metric in _measured(problem))]
+    needed = ["uid", *(metric.name for metric in measured(problem))]
     known = dict.fromkeys([*sheet_header(problem), *(m.name for m in problem.metrics)])
     for name in needed:
         if name not in table.header:
@@ -208,7 +208,7 @@ def _check_header(table: Table, problem: Problem) -> None:
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class Sheet:
     """The rows of a table, read as a sheet of a problem."""
 
     table: Table
@@ -216,8 +216,9 @@ class _Sheet:
     decimal: str | None
 
     @cached_property
-    def _metrics(self) -> dict[str, Metric]:
-        return {metric.name: metric for metric in _measured(self.problem)}
+    def metrics(self) -> dict[str, Metric]:
+        """Columns that hold values of metrics."""
+        return {metric.name: metric for metric in measured(self.problem)}
 
     @cached_property
     def _parameters(self) -> dict[str, Sequence[Any]]:
@@ -225,7 +226,7 @@ class _Sheet:
         columns = self.problem.candidates.columns
         known = {m.name: columns[m.known] for m in self.problem.metrics if m.known is not None}
         return {
-            k: v for k, v in (known | _parameters(self.problem)).items() if k in self.table.header
+            k: v for k, v in (known | parameters(self.problem)).items() if k in self.table.header
         }
 
     @cached_property
@@ -233,7 +234,7 @@ class _Sheet:
         """Whether numbers have decimal commas."""
         if self.decimal is not None or self.table.delimiter not in {"\t", ";"}:
             return self.decimal == ","
-        texts = (str(cell) for name in self._metrics for cell in self.table.column(name))
+        texts = (str(cell) for name in self.metrics for cell in self.table.column(name))
         return not any("." in text and NUMBER.fullmatch(text.strip()) for text in texts)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -242,9 +243,9 @@ class _Sheet:
         seen: dict[str, int] = {}
         for number, cells in self.table.rows:
             texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-            if all(map(_blank, texts)):
+            if all(map(is_blank, texts)):
                 continue
-            row = self._row(number, dict(zip(self.table.header, texts, strict=True)))
+            row = self.row(number, dict(zip(self.table.header, texts, strict=True)))
             if row["uid"] in seen:
                 raise self.table.refuse_cell(
                     number, "uid", row["uid"], f"stands in row {seen[row['uid']]} too: keep one"
@@ -253,7 +254,7 @@ class _Sheet:
             made.append(row)
         return made
 
-    def _row(self, number: int, cells: Mapping[str, Any]) -> dict[str, Any]:
+    def row(self, number: int, cells: Mapping[str, Any]) -> dict[str, Any]:
         """One row for `Study.tell`."""
         uid, k = self._request(number, cells["uid"])
         name = self.problem.candidates.ids[k]
@@ -261,7 +262,7 @@ class _Sheet:
         for column, values in self._parameters.items():
             self._check_parameter(number, column, cells[column], values[k], name)
         row: dict[str, Any] = {"uid": uid, "candidate": name, "where": self.table.where(number)}
-        row |= {column: self._value(number, column, cells[column]) for column in self._metrics}
+        row |= {column: self._value(number, column, cells[column]) for column in self.metrics}
         reason = self._failure(cells)
         return row if reason is None else row | {"failed": reason}
 
@@ -276,7 +277,7 @@ class _Sheet:
 
     def _check_candidate(self, number: int, cell: Any, name: str) -> None:  # noqa: ANN401
         """The candidate must be the one that was asked for; 8 stands for 08 if nothing else does."""
-        if _blank(cell) or name in _readings(cell):
+        if is_blank(cell) or name in _readings(cell):
             return
         if str(cell) in self.problem.candidates.index or not _same(cell, name):
             raise self.table.refuse_cell(
@@ -285,7 +286,7 @@ class _Sheet:
 
     def _check_parameter(self, number: int, column: str, cell: Any, given: Any, name: str) -> None:  # noqa: ANN401
         """A column of the candidates must say what it said, unless it is blank."""
-        if not _blank(cell) and not any(_same(text, given) for text in _readings(cell)):
+        if not is_blank(cell) and not any(_same(text, given) for text in _readings(cell)):
             raise self.table.refuse_cell(
                 number,
                 column,
@@ -296,19 +297,19 @@ class _Sheet:
 
     def _value(self, number: int, column: str, cell: Any) -> float | None:  # noqa: ANN401
         """A metric's cell: None where it is blank or failed."""
-        if _blank(cell) or (isinstance(cell, str) and _FAILED.fullmatch(unescape(cell))):
+        if is_blank(cell) or (isinstance(cell, str) and _FAILED.fullmatch(unescape(cell))):
             return None
-        value = self._number(number, column, cell)
+        value = self.number(number, column, cell)
         if not math.isfinite(value):
             raise self.table.refuse_cell(number, column, cell, f"is not finite: {_LIKELY}")
         try:
-            return self._metrics[column].check(value)
+            return self.metrics[column].check(value)
         except DataError as error:
             raise self.table.refuse_cell(
                 number, column, cell, f"cannot be: {error}; correct it or write FAILED"
             ) from None
 
-    def _number(self, number: int, column: str, cell: Any) -> float:  # noqa: ANN401
+    def number(self, number: int, column: str, cell: Any) -> float:  # noqa: ANN401
         """A cell as a number; text by the decimal mark of the sheet."""
         if isinstance(cell, (int, float)) and not isinstance(cell, bool):
             return _float(cell)
@@ -327,8 +328,8 @@ class _Sheet:
 
     def _failure(self, cells: Mapping[str, Any]) -> str | None:
         """Why a row failed; None if it did not."""
-        note = "" if _blank(cells.get(NOTE)) else str(cells[NOTE])
-        texts = [str(cells[name]) for name in self._metrics] + [note]
+        note = "" if is_blank(cells.get(NOTE)) else str(cells[NOTE])
+        texts = [str(cells[name]) for name in self.metrics] + [note]
         found = [_FAILED.fullmatch(unescape(text)) for text in texts]
         said = [match[1] for match in found if match]
         if not said:
@@ -337,7 +338,7 @@ class _Sheet:
         return next(filter(None, [*said, remark]), "marked FAILED on the sheet")
 
 
-def _blank(cell: Any) -> bool:  # noqa: ANN401
+def is_blank(cell: Any) -> bool:  # noqa: ANN401
     """Whether a cell says nothing."""
     return cell is None or (isinstance(cell, str) and not cell)
 

@@ -32,10 +32,10 @@ def test_five_sheets_a_failed_row_and_a_correction_lead_to_the_truth(tmp_path):
     for day in range(1, 6):
         path = tmp_path / f"day{day}.csv"
         most = ("-n", 15) if day == 1 else ()
-        run(tmp_path, "ask", "w.study", *most, "--csv", path.name, "--by", "ann")
+        run(tmp_path, "ask", "w.study", *most, "--csv", path.name, "--who", "ann")
         wrong = {1: {"y1": "7.5"}} if day == 2 else None
         rows = fill(path, failed={0} if day == 1 else (), wrong=wrong)
-        said = run(tmp_path, "tell", "w.study", path.name, "--by", "ann")
+        said = run(tmp_path, "tell", "w.study", path.name, "--who", "ann")
         assert ("1 failed" in said) == (day == 1)
         if day == 1:
             broken = rows[0]["uid"]

@@ -14,14 +14,24 @@ from paretoscope.cli.options import by_option, json_option, sheet_options, study
 from paretoscope.cli.target import check_target
 from paretoscope.cli.terms import read_number
 from paretoscope.errors import DataError, UsageError
-from paretoscope.sheet import read_sheet, write_sheet
+from paretoscope.sheet import write_sheet
 from paretoscope.study import Request, Status, Study, Told
 from paretoscope.study.book import Book
+from paretoscope.summary import read_either, write_summary
 
 
-def _write(study: Study, requests: Sequence[Request], path: str, **marks: Any) -> None:  # noqa: ANN401
+def _write(
+    study: Study,
+    requests: Sequence[Request],
+    path: str,
+    rows: str = "measurement",
+    **marks: Any,  # noqa: ANN401
+) -> None:
     """The sheet to a file, or to stdout."""
     target = sys.stdout if path == "-" else path
+    if rows == "candidate":
+        write_summary(target, study.problem, requests)
+        return
     write_sheet(target, study.problem, requests, **{k: v for k, v in marks.items() if v})
 
 
@@ -37,6 +47,13 @@ def _draw(requests: Sequence[Request]) -> None:
 @click.option("-n", type=int, metavar="N", help="At most so many (default: all of the round).")
 @click.option("--csv", "path", metavar="FILE", help="Write the sheet here; - is the terminal.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--by",
+    "rows",
+    type=click.Choice(["measurement", "candidate"]),
+    default="measurement",
+    help="One row per measurement, or per candidate with n, mean and sd.",
+)
 @by_option
 @sheet_options
 @json_option
@@ -49,6 +66,7 @@ def ask_command(
     n: int | None,
     path: str | None,
     force: bool,
+    rows: str,
     by: str,
     as_json: bool,
     **marks: str | None,
@@ -63,7 +81,7 @@ def ask_command(
         requests = study.ask(n, by=by)
         if path is not None and requests:
             try:
-                _write(study, requests, path, **marks)
+                _write(study, requests, path, rows, **marks)
             except BaseException:  # no sheet, no request: nobody would know of them
                 study.release([request.uid for request in requests], "the sheet was not written")
                 raise
@@ -128,7 +146,7 @@ def tell_command(
     """
     source = sys.stdin if sheet == "-" else sheet
     with Study.open(where) as study:
-        told = study.tell(read_sheet(source, study.problem, **marks), by=by, dry_run=dry_run)
+        told = study.tell(read_either(source, study.problem, **marks), by=by, dry_run=dry_run)
         status = study.status()
         if as_json:
             show.emit({**told._asdict(), "dry_run": dry_run, "stopped": status.stop is not None})
@@ -176,7 +194,7 @@ def pending_command(
     with Study.open(where) as study:
         requests = study.pending()
         if path is not None:
-            _write(study, requests, path, **marks)
+            _write(study, requests, path, "measurement", **marks)
         if as_json:
             show.emit({"requests": requests})
         elif path is None and requests:

@@ -16,7 +16,6 @@ from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.core.dominance import non_dominated
-from paretoscope.ledger import MemoryLedger
 from paretoscope.study import Metric, Request, Result, Status, Study
 from paretoscope.study.methods import predicted_need
 from paretoscope.table import write_table
@@ -46,21 +45,12 @@ def status_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
     """
     with Study.open(where) as study:
         status = study.status()
-        upcoming = next_requests(study, status)
+        upcoming = study.peek()
         if as_json:
             show.emit(_status_data(study, status, upcoming))
         else:
             _say_status(where, study, status, upcoming)
     ctx.exit(show.standing(status))
-
-
-def next_requests(study: Study, status: Status) -> list[Request]:
-    """What would be asked now: asked of a copy in memory, so that nobody has it."""
-    if status.stop is not None or status.due == status.outstanding:
-        return []
-    trial = MemoryLedger()
-    trial.append([event for _, event in study.ledger.read()], expect=0)
-    return Study(trial, study.clock).ask()
 
 
 def best_guess(result: Result) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import click
 from paretoscope.cli import show, terms
 from paretoscope.cli.options import json_option, sheet_options, study_argument
 from paretoscope.errors import UsageError
-from paretoscope.study import Metric, Study
+from paretoscope.study import Metric, Problem, Study
+from paretoscope.study.forecast import NoOutlook, Outlook
 from paretoscope.study.methods import Option, method_to_plain
 
 TEMPLATE = """\
@@ -198,16 +200,56 @@ def pulls(option: Option) -> str:
 @study_argument
 @json_option
 def plan_command(where: str, *, as_json: bool) -> None:
-    """Predict what each method would measure, from the first round to the last.
+    """Predict what each method would measure, and what the budget will buy.
 
-    The upper number is what it takes if no candidate is ever eliminated.
+    The upper number of measurements is what it takes if no candidate is ever eliminated. What the
+    budget will buy is simulated, in worlds like this one as far as it is known.
     """
     with Study.open(where) as study:
-        options, runs = study.plan(), _name(study)
+        options, runs, outlook = study.plan(), _name(study), study.outlook()
         if as_json:
-            show.emit({"method": runs, "options": options})
+            show.emit({"method": runs, "options": options, "outlook": outlook})
             return
         rows = [(o.name, pulls(o).removesuffix(" measurements"), o.said) for o in options]
         show.draw(["method", "measurements", "remarks"], rows)
         click.echo()
         show.paragraph(f"This study runs {runs}: {study.reason}.")
+        click.echo()
+        show.paragraph(foreseen(outlook, study.problem))
+
+
+def foreseen(outlook: Outlook | NoOutlook, problem: Problem) -> str:
+    """What the budget will buy, in two or three sentences."""
+    if isinstance(outlook, NoOutlook):
+        return f"What a budget would buy cannot be told: {outlook.reason}."
+    used = round(outlook.measurements)
+    if used == 0 and outlook.undecided:
+        return f"{outlook.budget} measurements buy nothing by {outlook.method}: not even its first round."
+    settled = {
+        word: round(number)
+        for word, number in zip(
+            ("out", "in", "near"), (outlook.out, outlook.inside, outlook.near), strict=True
+        )
+        if word != "near" or round(number)
+    }
+    parts = ", ".join(f"{number} {word}" for word, number in settled.items())
+    spent = "" if used == outlook.budget else f" About {used} of them would be made."
+    return (
+        f"By {outlook.method}, {outlook.budget} measurements would settle about"
+        f" {sum(settled.values())} of {problem.K}: {parts}; epsilon {_tolerances(outlook, problem)}."
+        f"{spent} Simulated {outlook.runs} times, assuming {outlook.assumed}: an expectation, not a"
+        " promise."
+    )
+
+
+def _tolerances(outlook: Outlook, problem: Problem) -> str:
+    """What will be certified of what is kept, metric by metric."""
+    said = []
+    for metric in problem.metrics:
+        value = outlook.epsilon.get(metric.name)
+        if value is None:
+            continue
+        bare = metric.name in outlook.relative and math.isfinite(value)
+        text = f"{value:.2g} times the noise" if bare else show.tolerance(metric, value)
+        said.append(f"{text} ({metric.name})")
+    return ", ".join(said) or "0"

@@ -23,7 +23,7 @@ def json_option(function: F) -> F:
 def by_option(function: F) -> F:
     """Who is at work."""
     return click.option(
-        "--by", default="", metavar="NAME", help="Who measures: told again by another is surplus."
+        "--who", "by", default="", metavar="NAME", help="Who measures: told by another is surplus."
     )(function)
 
 

@@ -6,7 +6,8 @@ from paretoscope.study.intake import Told
 from paretoscope.study.metric import Metric, parse_metric
 from paretoscope.study.problem import Candidates, Problem
 from paretoscope.study.result import Result
-from paretoscope.study.study import Request, Status, Study
+from paretoscope.study.status import Status
+from paretoscope.study.study import Request, Study
 
 __all__ = [
     "Candidates",

@@ -13,6 +13,7 @@ failed     uids, reason, by, at: the candidate's own fault; twice and it is infe
 returned   uids, reason: lost on the way, or given back; will be asked for again
 withdrawn  uids, reason: written off, will never come
 corrected  rows, reason: replaces values told before
+summed     rows [group, n, means, deviations], by, at: n measurements of one candidate at once
 surplus    rows: measured again after a lease ran out; kept, never used
 history    rows [candidate number, values]: earlier data, for estimates and pictures only
 """
@@ -36,10 +37,12 @@ KINDS = {
     "returned",
     "withdrawn",
     "corrected",
+    "summed",
     "surplus",
     "history",
 }
 _UID = re.compile(r"([rq])(\d+)c(\d+)n(\d+)")
+_GROUP = re.compile(r"([rq]\d+c\d+n)(\d+)to(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,19 @@ class Uid:
         if found is None:
             return None
         return Uid(found[1] == "q", int(found[2]), int(found[3]), int(found[4]))
+
+
+def group_text(first: Uid, last: Uid) -> str:
+    """Requests of one candidate with consecutive numbers, as one row of a sheet."""
+    return f"{first}to{last.number}"
+
+
+def group_members(text: str) -> list[str]:
+    """The requests of a group; none if the text is no group."""
+    found = _GROUP.fullmatch(text)
+    if found is None:
+        return []
+    return [f"{found[1]}{k}" for k in range(int(found[2]), int(found[3]) + 1)]
 
 
 @dataclass(slots=True)
@@ -92,6 +108,7 @@ class Book:
     withdrawn: set[str] = field(default_factory=set)
     surplus: list[tuple[str, Values]] = field(default_factory=list)
     history: list[tuple[int, Values]] = field(default_factory=list)
+    sums: dict[str, tuple[int, Values]] = field(default_factory=dict)  # n and deviations of a group
     corrections: int = 0
     touched: list[str] = field(default_factory=list)  # requests whose fate changed since last read
     rewritten: bool = False  # an earlier value changed: what was derived must be derived again
@@ -138,6 +155,13 @@ class Book:
             self.writer[uid] = event["by"]
             self.first.setdefault(int(uid[uid.index("c") + 1 : uid.index("n")]), uid)
             self.touched.append(uid)
+
+    def _summed(self, event: dict[str, Any]) -> None:
+        for group, n, means, deviations in event["rows"]:
+            uids = group_members(group)[:n]
+            self.rewritten = self.rewritten or uids[0] in self.values
+            self._told({"rows": [[uid, means] for uid in uids], "by": event["by"]})
+            self.sums[group] = (n, tuple(deviations))
 
     def _failed(self, event: dict[str, Any]) -> None:
         for uid in event["uids"]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
 
@@ -142,7 +142,19 @@ class Course:
                 rows.append(self._filled(uid.candidate, values))
         if not arms:
             return Tally.empty(self.problem.K, self.problem.d)
-        return Tally.of(self.problem.K, arms, np.array(rows))
+        tally = Tally.of(self.problem.K, arms, np.array(rows))
+        self._add_spread(book, {str(uid) for uid in uids}, tally)
+        return tally
+
+    def _add_spread(self, book: Book, taken: set[str], tally: Tally) -> None:
+        """Squared deviations inside the groups that were told as n, mean and standard deviation."""
+        for group, (n, deviations) in book.sums.items():
+            first = group_members(group)[0]
+            if first in taken:
+                request = Uid.parse(first)
+                assert request is not None
+                squares = [(n - 1) * float(sd or 0.0) ** 2 for sd in deviations]
+                tally.m2[request.candidate] += squares
 
     def _filled(self, candidate: int, values: tuple[float | None, ...]) -> list[float]:
         """A row on the inner scale, with a blank exact metric taken from what is known."""

@@ -17,7 +17,7 @@ from paretoscope.errors import DataError, LedgerError, ParetoscopeError, UsageEr
 from paretoscope.ledger import SCHEMA, Event, Ledger, MemoryLedger, open_ledger
 from paretoscope.ledger.base import check_schema, encode
 from paretoscope.study import methods
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.study import Study
@@ -74,6 +74,18 @@ def _is_history(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, list) and all(_is_row(row, _is_index) for row in value)
 
 
+def _is_group(row: Any) -> bool:  # noqa: ANN401
+    if not isinstance(row, list) or len(row) != 4 or not isinstance(row[0], str):
+        return False
+    size = len(group_members(row[0]))
+    fine = _is_index(row[1]) and 1 <= row[1] <= size
+    return fine and all(isinstance(part, list) and all(map(_is_lease, part)) for part in row[2:])
+
+
+def _is_groups(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, list) and all(_is_group(row) for row in value)
+
+
 _SAID: dict[Check, str] = {
     _is_number: "a finite number",
     _is_lease: "a number of seconds or null",
@@ -81,6 +93,7 @@ _SAID: dict[Check, str] = {
     _is_object: "an object",
     _is_uids: "a list of requests such as r0c1n2",
     _is_rows: "a list of [request, [numbers or nulls]]",
+    _is_groups: "a list of [group such as r0c1n0to4, n, [means], [deviations]]",
     _is_history: "a list of [number of the candidate, [numbers or nulls]]",
 }
 _DELIVERY: dict[str, Check] = {"by": _is_text, "at": _is_number}
@@ -92,6 +105,7 @@ SHAPES: dict[str, dict[str, Check]] = {
     "returned": {"uids": _is_uids, "reason": _is_text},
     "withdrawn": {"uids": _is_uids, "reason": _is_text},
     "corrected": {"rows": _is_rows, "reason": _is_text},
+    "summed": {"rows": _is_groups, "reason": _is_text, **_DELIVERY},
     "surplus": {"rows": _is_rows},
     "history": {"rows": _is_history},
 }
@@ -281,16 +295,20 @@ def _defined(events: list[Event]) -> tuple[Problem, str]:
 
 
 def _rows(event: dict[str, Any]) -> list[list[Any]]:
-    """Rows of an event with their requests."""
-    rows: list[list[Any]] = [] if event["kind"] == "history" else event.get("rows", [])
-    return rows
+    """Rows of an event with their requests; a summary is one row for each."""
+    if event["kind"] == "history":
+        return []
+    rows: list[list[Any]] = event.get("rows", [])
+    if event["kind"] != "summed":
+        return rows
+    return [[uid, means] for group, n, means, _ in rows for uid in group_members(group)[:n]]
 
 
 def _requested(problem: Problem, events: list[Event]) -> tuple[int, str]:
     """Requests name candidates, are asked before they are told, and told before corrected."""
     asked: set[str] = set()
     told: set[str] = set()
-    needs = {"told": asked, "failed": asked, "surplus": told, "corrected": told}
+    needs = {"told": asked, "summed": asked, "failed": asked, "surplus": told, "corrected": told}
     for number, event in events:
         uids = [*event.get("uids", []), *(row[0] for row in _rows(event))]
         for text in uids:
@@ -300,7 +318,7 @@ def _requested(problem: Problem, events: list[Event]) -> tuple[int, str]:
             if text not in needs.get(event["kind"], (text,)):
                 raise DataError(f"event {number}: {text} is {event['kind']} out of order")
         asked |= set(uids) if event["kind"] == "asked" else set()
-        told |= set(uids) if event["kind"] == "told" else set()
+        told |= set(uids) if event["kind"] in {"told", "summed"} else set()
     return len(asked), f"{len(asked)} asked, {len(told)} told, in order and of this study"
 
 
@@ -308,7 +326,7 @@ def _valued(problem: Problem, events: list[Event]) -> tuple[int, str]:
     """Every value is one that its metric can have."""
     n = 0
     for number, event in events:
-        for name, values in event.get("rows", []):
+        for name, values in _rows(event) or event.get("rows", []):
             if len(values) != problem.d:
                 raise DataError(f"event {number}, {name}: {len(values)} values, not {problem.d}")
             pairs = zip(problem.metrics, values, strict=True)

@@ -5,17 +5,18 @@ All rows are judged before anything is written: one that cannot be used refuses 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from paretoscope.errors import DataError
-from paretoscope.study.book import Book, Uid, Values
+from paretoscope.study.book import Book, Uid, Values, group_members
 from paretoscope.study.problem import Problem
 
 Row = Mapping[str, Any]
 # Keys of a row that are not metrics.
-_FRAME = {"uid", "candidate", "failed", "where"}
+_FRAME = {"uid", "candidate", "failed", "where", "n", "deviations"}
 
 
 class Told(NamedTuple):
@@ -39,6 +40,9 @@ class Intake:
     failed: dict[str, str] = field(default_factory=dict)
     surplus: list[tuple[str, Values]] = field(default_factory=list)
     seen: dict[int, Values] = field(default_factory=dict)  # first row of each candidate
+    sums: dict[str, tuple[int, Values, Values]] = field(
+        default_factory=dict
+    )  # n, means, deviations
     repeated: int = 0
     pending: int = 0
 
@@ -53,6 +57,10 @@ class Intake:
 
     def _take(self, row: Row) -> None:
         """Sort one row."""
+        members = group_members(str(row.get("uid", "")))
+        if members:
+            self._take_group(row, members)
+            return
         uid = self._request(row)
         if uid in self.values or uid in self.failed:
             raise DataError(f"uid {uid} stands in two rows")
@@ -68,6 +76,50 @@ class Intake:
             self._open(uid)
             self._check_exact(uid, values)
             self.values[uid] = values
+
+    def _take_group(self, row: Row, members: list[str]) -> None:
+        """Sort a row that sums up several measurements of one candidate."""
+        group = str(row["uid"])
+        self._request({**row, "uid": members[0]})
+        values = None if row.get("failed") else self._values(row)
+        if row.get("failed"):
+            self._fail(members[0], str(row["failed"]))
+            return
+        if values is None:
+            self.pending += 1
+            return
+        n, deviations = self.spread_of(row, len(members))
+        if group in self.book.sums:
+            if self.book.sums[group] != (n, deviations) or self.book.values[members[0]] != values:
+                raise DataError(f"the group {group} was told before with other values")
+            self.repeated += 1
+            return
+        for uid in members[:n]:
+            if uid in self.values:
+                raise DataError(f"uid {uid} stands in two rows")
+            self._open(uid)
+        self._check_exact(members[0], values)
+        self.sums[group] = (n, values, deviations)
+
+    def spread_of(self, row: Row, size: int) -> tuple[int, Values]:
+        """How many measurements a summary is of, and their standard deviations."""
+        n = row.get("n", size)
+        if not isinstance(n, int) or not 1 <= n <= size:
+            raise DataError(f"n = {n!r}: between 1 and {size} measurements were asked for")
+        given = row.get("deviations") or {}
+        spread: list[float | None] = []
+        for metric in self.problem.metrics:
+            sd = given.get(metric.name)
+            if metric.exact:
+                sd = 0.0
+            elif metric.scale == "log":
+                raise DataError(f"{metric.name} is judged on logarithms: tell single values")
+            elif sd is None and n == 1:
+                sd = 0.0
+            elif sd is None or not 0.0 <= sd < math.inf:
+                raise DataError(f"{metric.name}: the standard deviation of {n} values is missing")
+            spread.append(float(sd))
+        return n, tuple(spread)
 
     def _fail(self, uid: str, reason: str) -> None:
         """One failure more; the same one told again, before it was asked again, counts once."""
@@ -137,6 +189,10 @@ class Intake:
         if self.values:
             rows = [[uid, list(values)] for uid, values in self.values.items()]
             made.append({"kind": "told", "rows": rows, "by": self.by, "at": now})
+        if self.sums:
+            groups = [[g, n, list(m), list(s)] for g, (n, m, s) in self.sums.items()]
+            event = {"kind": "summed", "rows": groups, "reason": "", "by": self.by, "at": now}
+            made.append(event)
         for reason in dict.fromkeys(self.failed.values()):
             uids = [uid for uid, said in self.failed.items() if said == reason]
             made.append(
@@ -150,7 +206,7 @@ class Intake:
     def told(self) -> Told:
         """How many rows of each kind there were."""
         return Told(
-            accepted=len(self.values),
+            accepted=len(self.values) + sum(n for n, _, _ in self.sums.values()),
             repeated=self.repeated,
             pending=self.pending,
             failed=len(self.failed),
@@ -177,6 +233,11 @@ def check_known(problem: Problem, k: int, values: Values) -> None:
 
 def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[Any]]:
     """The rows of a correction: an exact metric changes in every row of the candidate."""
+    if uid not in book.values:
+        raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
+    for group in book.sums:
+        if uid in group_members(group):
+            raise DataError(f"uid {uid} was told as part of {group}: correct the group")
     k = candidate_of(uid)
     check_known(problem, k, row)
     rows: list[list[Any]] = [[uid, list(row)]]
@@ -189,6 +250,19 @@ def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[
             ]
             rows += [[other, mixed]] if tuple(mixed) != values else []
     return rows
+
+
+def regrouped(
+    problem: Problem, book: Book, group: str, row: Row, reason: str, now: float
+) -> dict[str, Any]:
+    """The event that corrects a summary: the same measurements, other means or deviations."""
+    intake = Intake(problem, book, "")
+    n, deviations = intake.spread_of(row, book.sums[group][0])
+    given = {k: v for k, v in row.items() if k not in _FRAME}
+    means = list(problem.check_row(given))
+    line = [group, n, means, list(deviations)]
+    by = book.writer[group_members(group)[0]]
+    return {"kind": "summed", "rows": [line], "reason": reason, "by": by, "at": now}
 
 
 def _harmless(bounds: tuple[float, float] | None) -> float:

@@ -11,24 +11,24 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
-
-import numpy as np
 
 from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
-from paretoscope.policies.base import Policy, StopReason
+from paretoscope.policies.base import Policy
 from paretoscope.policies.fixed import FixedDesign
-from paretoscope.study import methods, result
+from paretoscope.study import forecast, methods, result
 from paretoscope.study.book import Book, Uid
 from paretoscope.study.course import Course
 from paretoscope.study.definition import define
-from paretoscope.study.intake import Intake, Told, corrected
+from paretoscope.study.intake import Intake, Told, corrected, regrouped
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Result
+from paretoscope.study.status import Status
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -41,21 +41,6 @@ class Request(NamedTuple):
     candidate: str
     replicate: int
     round: int
-
-
-class Status(NamedTuple):
-    """Where a study stands."""
-
-    round: int
-    done: int
-    due: int
-    outstanding: int
-    counts: dict[str, int]
-    stop: StopReason | None
-    result: Result
-    front: list[tuple[str, float]]  # id and P(in the front), likeliest first; not a guarantee
-    method: str
-    reason: str
 
 
 class Study:
@@ -187,19 +172,30 @@ class Study:
         lease : float, optional
             Seconds after which the requests may be given to somebody else; by default never.
         """
-        if n is not None and n < 1:
-            raise UsageError(f"ask for at least one measurement, not {n}")
 
         def decide() -> tuple[list[Record], list[Request]]:
             now = self.clock()
-            free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]
-            chosen = free if n is None else free[:n]
-            if not chosen or self._course.stop is not None:
+            chosen = self._free(n, now)
+            if not chosen:
                 return [], []
             event = {"kind": "asked", "uids": chosen, "lease": lease, "by": by, "at": now}
             return [event], [self._request(uid) for uid in chosen]
 
         return self._commit(decide)
+
+    def peek(self, n: int | None = None) -> list[Request]:
+        """What `ask` would give now; nobody has it, and nothing is stored."""
+        self.refresh()
+        return [self._request(uid) for uid in self._free(n, self.clock())]
+
+    def _free(self, n: int | None, now: float) -> list[str]:
+        """At most n requests that nobody has (all by default); none when stopped."""
+        if n is not None and n < 1:
+            raise UsageError(f"ask for at least one measurement, not {n}")
+        if self._course.stop is not None:
+            return []
+        free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]
+        return free if n is None else free[:n]
 
     def _request(self, text: str) -> Request:
         """A request by its text."""
@@ -280,14 +276,25 @@ class Study:
         else:
             self.tell([{"uid": uid, "failed": reason}], by=by)
 
-    def correct(self, uid: str, values: Mapping[str, Any], reason: str) -> None:
-        """Replace a value told before; everything that followed from it is worked out again."""
-        row = self.problem.check_row(values)
+    def correct(
+        self,
+        uid: str,
+        values: Mapping[str, Any],
+        reason: str,
+        deviations: Mapping[str, float] | None = None,
+    ) -> None:
+        """Replace a value told before; everything that followed from it is worked out again.
+
+        A row that summed up several measurements is corrected by its group, with their
+        ``deviations``.
+        """
 
         def decide() -> tuple[list[Record], None]:
-            if uid not in self._book.values:
-                raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
-            rows = corrected(self.problem, self._book, uid, row)
+            book, now = self._book, self.clock()
+            if uid in book.sums:
+                row = {**values, "n": book.sums[uid][0], "deviations": deviations}
+                return [regrouped(self.problem, book, uid, row, reason, now)], None
+            rows = corrected(self.problem, book, uid, self.problem.check_row(values))
             return [{"kind": "corrected", "rows": rows, "reason": reason}], None
 
         self._commit(decide)
@@ -326,10 +333,6 @@ class Study:
         now = self.result()
         turn, clock = self._course.turn, self.clock()
         tally = self._course.everything(self._book)
-        chance = result.probabilities(self.problem, now.found, tally, self.problem.seed)
-        order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
-        ids = self.problem.candidates.ids
-        front = [(ids[k], float(chance[k])) for k in order.tolist() if chance[k] > 0]
         return Status(
             round=turn.number + 1,
             done=int(tally.counts.sum()),
@@ -338,7 +341,9 @@ class Study:
             counts={word: now.status.count(word) for word in sorted(set(now.status))},
             stop=self._course.stop,
             result=now,
-            front=front,
+            chances=partial(
+                result.probabilities, self.problem, now.found, tally, self.problem.seed
+            ),
             method=self._book.definition["method"]["policy"],
             reason=self.reason,
         )
@@ -346,6 +351,18 @@ class Study:
     def plan(self) -> list[methods.Option]:
         """Predicted measurements of every method that could run this study."""
         return methods.options(self.problem.setting, self.wishes)
+
+    def outlook(self, runs: int = forecast.RUNS) -> forecast.Outlook | forecast.NoOutlook:
+        """What the budget will buy, counted from the first measurement: simulated, not promised.
+
+        The study's own method runs in worlds as its measurements so far say they are; see `forecast`.
+        """
+        policy = forecast.certified_method(self.policy, self.wishes)
+        if isinstance(policy, forecast.NoOutlook):
+            return policy
+        tally, exact = self._course.everything(self._book), self._course.known_exact(self._book)
+        belief = forecast.believe(self.problem, tally, exact)
+        return forecast.outlook(self.problem, policy, belief, runs, self.problem.seed)
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:  # noqa: ANN401  (JSON values)
