@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -107,6 +108,59 @@ def test_batches_make_a_budget():
         assert (study.wishes.budget, study.wishes.batches) == (60, 5)
         assert study.wishes.time == 7200.0
     assert "FixedDesign" in call("plan", "w.study")
+
+
+def unfeatured(*more):
+    """A study of 24 candidates without features."""
+    options = ["--id", "id", "-m", "y1:max:GB", "-m", "y2:min:ms:log", "--seed", "1"]
+    create(options=[*options, *more])
+    said = call("plan", "w.study")
+    assert max(map(len, said.splitlines())) <= 80
+    return " ".join(said.split())
+
+
+def test_plan_says_what_a_budget_will_buy():
+    known = ["--sigma", "y1=0.1", "--sigma", "y2=0.05", "--epsilon", "y1=0.05"]
+    said = unfeatured(*known, "--epsilon", "y2=2%", "--budget", "240")
+    found = re.search(
+        r"By FixedDesign, 240 measurements would settle about (\d+) of 24: (\d+) out, (\d+) in;"
+        r" epsilon ([\d.]+) GB \(y1\), ([\d.]+) % \(y2\)\. Simulated 20 times, assuming"
+        r" candidates that differ by about five times the noise: an expectation, not a promise\.",
+        said,
+    )
+    assert found, said
+    seen = data("plan", "w.study")["outlook"]
+    settled, out, inside = map(int, found.groups()[:3])
+    assert (out, inside) == (round(seen["out"]), round(seen["inside"]))
+    assert settled == out + inside
+    assert float(found[4]) == pytest.approx(seen["epsilon"]["y1"], rel=0.01)
+    assert float(found[5]) == pytest.approx(100 * seen["epsilon"]["y2"], rel=0.01)
+    assert seen["undecided"] + seen["out"] + seen["inside"] + seen["near"] == pytest.approx(24)
+
+
+def test_plan_speaks_of_multiples_of_a_noise_that_is_not_known():
+    said = unfeatured("--budget", "240", "--epsilon", "y2=2%", "--epsilon", "y1=1")
+    assert "times the noise (y1), " in said
+    assert "no tolerance, as the noise is unknown" in said
+    assert data("plan", "w.study")["outlook"]["relative"] == ["y1", "y2"]
+
+
+def test_plan_says_when_rounds_end_early_or_do_not_begin():
+    create("w.study", "--budget", 50_000, "--sigma", "y2=0.8")
+    assert re.search(
+        r"settle about 24 of 24: .*About \d+ of them", " ".join(call("plan", "w.study").split())
+    )
+    rounds = ["--method", "gege", "--sigma", "y1=1", "--sigma", "y2=1", "--epsilon", "0.1"]
+    create("v.study", options=["-m", "y1", "-m", "y2", *rounds, "--budget", "30"])
+    assert "30 measurements buy nothing by GEGE: not even its first round." in call(
+        "plan", "v.study"
+    )
+
+
+def test_plan_without_a_budget_says_so():
+    create()
+    assert "no budget was given." in call("plan", "w.study")
+    assert data("plan", "w.study")["outlook"] == {"reason": "no budget was given"}
 
 
 def test_times_and_features_as_people_write_them():

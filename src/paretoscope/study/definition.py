@@ -23,8 +23,8 @@ def define(
     features: Any = None,  # noqa: ANN401  (formula, names, array or transformer)
     intercept: bool = True,
     method: Any = "auto",  # noqa: ANN401  (any policy)
-    delta: float = 0.05,
-    epsilon: float = 0.0,
+    delta: float | None = None,
+    epsilon: float | None = None,
     budget: int | None = None,
     batches: int | None = None,
     time: float | None = None,
@@ -37,7 +37,11 @@ def define(
     made = build_features(features, listed.columns, len(listed.ids), intercept=intercept)
     parsed = tuple(m if isinstance(m, Metric) else parse_metric(m) for m in metrics)
     problem = Problem(listed, parsed, made, seed)
-    wishes = Wishes(delta=delta, epsilon=epsilon, budget=budget, batches=batches, time=time)
+    asked = {"delta": delta, "epsilon": epsilon, "budget": budget}
+    given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
+    if method != "auto":
+        _check_once(method, given)
+    wishes = Wishes(**given, batches=batches, time=time)
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
@@ -51,3 +55,13 @@ def define(
         "wishes": vars(wishes),
         "version": __version__,
     }
+
+
+def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (any policy)
+    """A term of the method may be repeated, but not contradicted."""
+    for key, value in given.items():
+        own = getattr(method, key, None)
+        if value and own is not None and own != value:
+            raise UsageError(
+                f"{key} is {own} in the method and {value} in the study: give it in one place"
+            )

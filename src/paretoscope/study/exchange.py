@@ -335,7 +335,8 @@ def _valued(problem: Problem, events: list[Event]) -> tuple[int, str]:
             except DataError as error:
                 raise DataError(f"event {number}, {name}: {error}") from None
             n += 1
-        beyond = [k for k, _ in event.get("rows", []) if isinstance(k, int) and k >= problem.K]
+        numbered = event["rows"] if event["kind"] == "history" else []
+        beyond = [k for k, _ in numbered if k >= problem.K]
         if beyond:
             raise DataError(f"event {number}: there is no candidate number {beyond[0]}")
     return n, f"{n} rows, all finite and within the bounds of their metrics"

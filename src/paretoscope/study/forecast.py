@@ -161,7 +161,7 @@ def _measured(found: Estimate, noisy: IntArray) -> tuple[FloatArray, FloatArray]
     """Noise and spread of the noisy metrics as estimated; None while that is not possible."""
     mu, half = found.mu[:, noisy], found.half[:, noisy]
     usable = np.isfinite(mu).all(axis=1) & np.isfinite(half).all(axis=1)
-    if usable.sum() < _ENOUGH or not (found.sigma > 0).all():
+    if not len(noisy) or usable.sum() < _ENOUGH or not (found.sigma > 0).all():
         return None
     error = half[usable] / -special.stdtrit(max(found.nu, 1), (1 - _LEVEL) / 2)
     between = mu[usable].var(axis=0, ddof=1) - np.square(error).mean(axis=0)

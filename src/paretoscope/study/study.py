@@ -13,14 +13,16 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from paretoscope import summary
 from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.study import forecast, methods, result
+from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid
 from paretoscope.study.course import Course
 from paretoscope.study.definition import define
@@ -32,15 +34,6 @@ from paretoscope.study.status import Status
 
 T = TypeVar("T")
 Record = dict[str, Any]
-
-
-class Request(NamedTuple):
-    """One measurement to make."""
-
-    uid: str
-    candidate: str
-    replicate: int
-    round: int
 
 
 class Study:
@@ -160,9 +153,7 @@ class Study:
 
     # ------------------------------------------------------------ asking
 
-    def ask(
-        self, n: int | None = None, *, by: str = "", lease: float | None = None
-    ) -> list[Request]:
+    def ask(self, n: int | None = None, *, by: str = "", lease: float | None = None) -> Batch:
         """The next requests, at most n (all of the present round by default); none when stopped.
 
         Parameters
@@ -181,7 +172,7 @@ class Study:
             event = {"kind": "asked", "uids": chosen, "lease": lease, "by": by, "at": now}
             return [event], [self._request(uid) for uid in chosen]
 
-        return self._commit(decide)
+        return Batch(self.problem, self._commit(decide))
 
     def peek(self, n: int | None = None) -> list[Request]:
         """What `ask` would give now; nobody has it, and nothing is stored."""
@@ -238,9 +229,15 @@ class Study:
     # ------------------------------------------------------------ telling
 
     def tell(
-        self, rows: Iterable[Mapping[str, Any]], *, by: str = "", dry_run: bool = False
+        self,
+        rows: Any,  # noqa: ANN401  (mappings, a frame, or a filled sheet)
+        *,
+        by: str = "",
+        dry_run: bool = False,
     ) -> Told:
         """Measurements, all of them or none: one mapping each, with ``uid`` and the metrics.
+
+        A frame, or the path of a filled sheet, does as well.
 
         A row whose metrics are blank (None or missing) stays pending; one with ``failed`` set to a reason
         is the candidate's own failure; ``candidate``, if given, must be the one that was asked for.
@@ -251,7 +248,9 @@ class Study:
         DataError
             If any row cannot be used; nothing is stored then.
         """
-        given = list(rows)
+        by_name = isinstance(rows, Iterable) and not hasattr(rows, "columns")
+        by_name = by_name and not isinstance(rows, (str, Path))
+        given = list(rows) if by_name else summary.read_either(rows, self.problem)
 
         def decide() -> tuple[list[Record], Told]:
             intake = Intake(self.problem, self._book, by)
