@@ -15,6 +15,8 @@ from paretoscope.study import Metric, Problem, Study
 from paretoscope.study.forecast import NoOutlook, Outlook
 from paretoscope.study.methods import Option, method_to_plain
 
+# Share of the budget above which it counts as spent.
+_NEARLY = 0.95
 TEMPLATE = """\
 # A study for `paretoscope create NAME.study --config THIS_FILE`.
 # Lines that begin with # are not read: take the # away where you need one.
@@ -233,7 +235,7 @@ def foreseen(outlook: Outlook | NoOutlook, problem: Problem) -> str:
         if word != "near" or round(number)
     }
     parts = ", ".join(f"{number} {word}" for word, number in settled.items())
-    spent = "" if used == outlook.budget else f" About {used} of them would be made."
+    spent = "" if used > _NEARLY * outlook.budget else f" About {used} of them would be made."
     return (
         f"By {outlook.method}, {outlook.budget} measurements would settle about"
         f" {sum(settled.values())} of {problem.K}: {parts}; epsilon {_tolerances(outlook, problem)}."
