@@ -164,9 +164,10 @@ def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
     high = sum(step.high for step in forecast)
     if forecast and math.isinf(forecast[-1].accuracy):
         return Option(name, low, None, "more rounds follow once the noise is known")
-    return Option(
-        name, low, high, f"{len(forecast)} rounds at most" if forecast else "nothing to do"
-    )
+    if not forecast:
+        return Option(name, low, high, "nothing to do")
+    many = "s" if len(forecast) > 1 else ""
+    return Option(name, low, high, f"{len(forecast)} round{many} at most")
 
 
 def check_points(setting: Setting, want: IntArray) -> int:
