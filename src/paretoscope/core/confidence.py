@@ -329,6 +329,7 @@ def lack_of_fit(
     df_pure: int,
     N: int,
     level: float = 0.005,
+    misfit: FloatArray | None = None,
 ) -> LackOfFit:
     """F test of the misfit of m pulled arms to an h-dimensional model against the noise within arms.
 
@@ -340,6 +341,8 @@ def lack_of_fit(
         m - h and N - m.
     N : int
         Pulls in all.
+    misfit : (d,) array, optional
+        What the model is allowed to be wrong by at any arm; the test then asks whether it is wrong by more.
 
     Raises
     ------
@@ -355,6 +358,11 @@ def lack_of_fit(
     mean_square = ss_pure / df_pure
     F = (ss_lack / df_lack) / mean_square
     p: FloatArray = special.fdtrc(df_lack, df_pure, F)
+    if misfit is not None and misfit.any():
+        # allowed noncentrality, with the noise at its lower limit (risk level / 2d of its own)
+        low = mean_square * df_pure / special.chdtri(df_pure, level / (2 * d))
+        allowed = np.where(low > 0, N * misfit**2 / np.maximum(low, 1e-300), np.inf)
+        p = np.minimum(1.0, 1.0 - special.ncfdtr(df_lack, df_pure, allowed, F) + level / (2 * d))
     critical = special.fdtri(df_lack, df_pure, 1.0 - level / d)
     noncentrality = special.ncfdtrinc(df_lack, df_pure, 1.0 - _POWER, critical)
     detectable = np.sqrt(mean_square * noncentrality / N)  # N misfit^2 / sigma^2 = noncentrality

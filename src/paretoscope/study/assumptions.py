@@ -1,0 +1,307 @@
+"""What a certificate assumes, and what the study's own measurements say of it.
+
+Each assumption is tested on complete rounds, whose pulls were fixed before any of their values, at a
+level of .005 per study and assumption, of which every round has a share (`evidence`). A test can only
+withhold a certificate; it spends none of delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from paretoscope.core import diagnostics
+from paretoscope.core.arrays import IntArray
+from paretoscope.core.confidence import LackOfFit
+from paretoscope.core.diagnostics import Effect, Replicates
+from paretoscope.policies.base import Certificate
+from paretoscope.study.evidence import Span
+from paretoscope.study.problem import Problem
+
+LEVEL = 0.005
+# A test needs spare measurements; below this a round is not looked at.
+FEWEST = 6
+# Drawn laws and pairs of measurements cost time: a round is tested on so many of its first values.
+MOST = 4000
+Word = Literal["holds", "broken", "noticed", "untested"]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One assumption of the certificate.
+
+    Attributes
+    ----------
+    name : str
+    verdict : 'holds', 'broken', 'noticed' or 'untested'
+        Not contradicted; contradicted, so nothing is certified; worth a look; not tested.
+    said : str
+        What was tested, and what came out.
+    remedy : str
+        What to do about it; empty if nothing.
+    p : float or None
+        Smallest p-value, each objective and round at its own level.
+    rows : tuple of str
+        The requests it is about.
+    """
+
+    name: str
+    verdict: Word
+    said: str
+    remedy: str = ""
+    p: float | None = None
+    rows: tuple[str, ...] = ()
+
+
+class Seen:
+    """A complete round as replicates."""
+
+    def __init__(self, span: Span, columns: IntArray | None = None) -> None:
+        self.span = span
+        self.rep = Replicates(span.arms, span.Y if columns is None else span.Y[:, columns])
+
+    def only(self, columns: IntArray) -> Seen:
+        """Some of the objectives."""
+        return Seen(self.span, columns)
+
+    @property
+    def level(self) -> float:
+        """Level of one objective in this round."""
+        return LEVEL * self.span.share / self.rep.Y.shape[1]
+
+
+class _Worst(NamedTuple):
+    """The most telling round and objective of a test: p over its level decides."""
+
+    ratio: float
+    p: float
+    size: float
+    span: int
+    metric: int
+
+
+def examine(
+    problem: Problem,
+    spans: Sequence[Span],
+    fit: LackOfFit | None,
+    *,
+    pooled: bool = True,
+) -> list[Assumption]:
+    """All assumptions with their verdicts, in the order a person would ask.
+
+    Parameters
+    ----------
+    spans : list of Span
+        Complete rounds.
+    fit : LackOfFit or None
+        Outcome of the test of the linear model; None = impossible so far.
+    pooled : bool
+        Whether an unknown noise is taken to be the same for all candidates.
+    """
+    if not problem.setting.noisy.any():
+        return []
+    seen = [Seen(span.upto(MOST)) for span in spans]
+    seen = [one for one in seen if one.rep.df >= FEWEST]
+    made = [*_linear(problem, fit), *_declared(problem, seen), *_equal(problem, seen, pooled=pooled)]
+    made += [_gaussian(problem, seen), _steady(problem, seen), _warm(problem, seen)]
+    return [*made, *_identity(problem, seen), _INDEPENDENT]
+
+
+_INDEPENDENT = Assumption(
+    "independence",
+    "untested",
+    "measurements of different requests are assumed independent",
+    "values inside one run are never separate measurements",
+)
+
+
+def withheld(certificate: Certificate, found: Iterable[Assumption]) -> tuple[bool, str]:
+    """Whether broken assumptions withhold a certificate, and the reason."""
+    broken = [a for a in found if a.verdict == "broken"]
+    if not broken:
+        return False, certificate.reason
+    return True, "; ".join(f"{a.said}: {a.remedy}" for a in broken[:2])
+
+
+# ---------------------------------------------------------------- one function per assumption
+
+
+def _names(problem: Problem) -> list[str]:
+    return [m.name for m in problem.metrics if not m.exact]
+
+
+def _worst(seen: Sequence[Seen], test: Callable[[Seen], Effect]) -> _Worst | None:
+    """The round and objective whose p-value is smallest for its level."""
+    best = None
+    for t, one in enumerate(seen):
+        effect = test(one)
+        for c, p in enumerate(effect.p.tolist()):
+            if np.isfinite(p) and (best is None or p / one.level < best.ratio):
+                best = _Worst(p / one.level, p, float(effect.size[c]), t, c)
+    return best
+
+
+def _linear(problem: Problem, fit: LackOfFit | None) -> list[Assumption]:
+    """Means linear in the features."""
+    if not problem.setting.model.linear:
+        return []
+    names = _names(problem)
+    if fit is None:
+        said = "the linear model could not be tested: too few replicates so far"
+        return [Assumption("linear means", "untested", said, "measure on, or give no features")]
+    worst = int(np.argmin(fit.p))
+    p = float(fit.p[worst])
+    if fit.rejected.any():
+        said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
+        return [Assumption("linear means", "broken", said, "give richer features, or none", p)]
+    seen = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, fit.detectable, strict=True))
+    said = (
+        "the linear model was tested; a root mean square misfit of"
+        f" {seen} would have been found with power .8"
+    )
+    return [Assumption("linear means", "holds", said, "", p)]
+
+
+def _declared(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
+    """Declared scales of Gaussian noise are not exceeded."""
+    setting = problem.setting
+    noise = setting.noise.only(setting.noisy)
+    known = np.flatnonzero(~noise.unknowns)
+    if not len(known) or noise.kind != "gaussian":
+        return []
+    names = [_names(problem)[c] for c in known]
+    sigma = noise.sigma[known]
+    some = [one.only(known) for one in seen]
+    worst = _worst(some, lambda one: diagnostics.excess(one.rep, sigma))
+    if worst is None:
+        return [_unseen("noise scale", "the declared noise could not be compared with replicates")]
+    if worst.ratio > 1.0:
+        said = f"replicates are within the declared noise of {' and '.join(names)}"
+        return [Assumption("noise scale", "holds", said, "", worst.p)]
+    s = float(sigma[worst.metric])
+    said = (
+        f"{names[worst.metric]}: sigma is declared as {s:.3g}, and replicates say"
+        f" {s * worst.size:.3g} (p = {worst.p:.2g})"
+    )
+    return [Assumption("noise scale", "broken", said, "declare the larger one, or unknown", worst.p)]
+
+
+def _equal(problem: Problem, seen: Sequence[Seen], *, pooled: bool) -> list[Assumption]:
+    """One noise scale for all candidates, where it is estimated."""
+    setting = problem.setting
+    unknown = np.flatnonzero(setting.noise.only(setting.noisy).unknowns)
+    if not len(unknown) or not pooled:
+        return []
+    names = [_names(problem)[c] for c in unknown]
+    some = [one.only(unknown) for one in seen]
+    worst = _worst(some, lambda one: diagnostics.unequal(one.rep, one.level))
+    if worst is None:
+        return [_unseen("equal noise", "equal noise of all candidates was assumed without test")]
+    if worst.ratio > 1.0:
+        return [Assumption("equal noise", "holds", "no candidate is noisier than others", "", worst.p)]
+    said = (
+        f"{names[worst.metric]}: the noise differs between candidates, up to {worst.size:.2g}"
+        f" times the common one (p = {worst.p:.2g})"
+    )
+    remedy = (
+        "declare the largest noise as sigma, use scale='log' if it grows with the value, or a"
+        " method with a noise for each candidate"
+    )
+    return [Assumption("equal noise", "broken", said, remedy, worst.p)]
+
+
+def _gaussian(problem: Problem, seen: Sequence[Seen]) -> Assumption:
+    """Tails no heavier than a Gaussian's."""
+    names = _names(problem)
+    if problem.setting.noise.kind != "gaussian":
+        return Assumption("tails", "holds", "the values are bounded")
+    worst = _worst(seen, lambda one: diagnostics.tails(one.rep, one.level))
+    if worst is None:
+        return _unseen("tails", "Gaussian noise was assumed without test")
+    if worst.ratio > 1.0:
+        return Assumption("tails", "holds", "tails no heavier than a Gaussian's", "", worst.p)
+    said = f"{names[worst.metric]}: heavy tails, kurtosis {worst.size:.2g} (p = {worst.p:.2g})"
+    remedy = "use a median of several runs as one measurement, scale='log', or bounds"
+    return Assumption("tails", "noticed", said, remedy, worst.p)
+
+
+def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
+    """No drift over time within a round."""
+    names = _names(problem)
+    blind = [diagnostics.confounding(one.rep) <= diagnostics.CONFOUNDED for one in seen]
+    if seen and all(blind):
+        said = "candidates were measured one after the other, so a drift could not be seen"
+        return _unseen("no drift", said, "measure in the order of the sheet: it is randomised")
+    worst = _worst(seen, lambda one: diagnostics.trend(one.rep))
+    if worst is None:
+        return _unseen("no drift", "no drift over time was assumed without test")
+    if worst.ratio > 1.0:
+        return Assumption("no drift", "holds", "no trend in time within a round", "", worst.p)
+    said = (
+        f"{names[worst.metric]}: the values drift, by {abs(worst.size):.3g} over round"
+        f" {worst.span + 1} (p = {worst.p:.2g})"
+    )
+    return Assumption("no drift", "broken", said, "steady the instrument and start anew", worst.p)
+
+
+def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
+    """The start of a round is like the rest of it."""
+    names = _names(problem)
+    worst = _worst(seen, lambda one: diagnostics.start(one.rep))
+    if worst is None:
+        return _unseen("no warm-up", "a warm-up at the start of a round was not looked for")
+    if worst.ratio > 1.0:
+        return Assumption("no warm-up", "holds", "rounds begin as they go on", "", worst.p)
+    span = seen[worst.span].span
+    first = tuple(span.uids[: max(3, int(np.ceil(0.1 * len(span.uids))))])
+    said = (
+        f"{names[worst.metric]}: the first {len(first)} measurements of round {worst.span + 1}"
+        f" differ from the rest by {abs(worst.size):.3g} (p = {worst.p:.2g})"
+    )
+    remedy = "warm up before measuring (run --warmup), and start anew"
+    return Assumption("no warm-up", "broken", said, remedy, worst.p, first)
+
+
+def _identity(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
+    """Copied rows, metrics that never vary, results that look exchanged."""
+    names, made = _names(problem), []
+    for one in seen:
+        made += [_copied(one.span, rows) for rows in diagnostics.copies(one.span.Y)]
+        for swap in diagnostics.swaps(one.rep, LEVEL * one.span.share)[:3]:
+            made.append(_swapped(problem, one.span, swap))
+    still = [n for c, n in enumerate(names) if any(diagnostics.constant(o.rep)[c] for o in seen)]
+    for name in still:
+        said = f"{name} never varies between replicates"
+        made.append(Assumption("variation", "noticed", said, "declare it exact, or a resolution"))
+    if not made and seen:
+        said = "no copied rows, no exchanged results, every metric varies"
+        made.append(Assumption("identity", "holds", said))
+    return made
+
+
+def _copied(span: Span, rows: IntArray) -> Assumption:
+    """Requests with the very same values."""
+    uids = tuple(span.uids[k] for k in rows.tolist())
+    said = f"{', '.join(uids)} have the very same values"
+    return Assumption("copies", "noticed", said, "correct the copied row", None, uids)
+
+
+def _swapped(problem: Problem, span: Span, swap: diagnostics.Swap) -> Assumption:
+    """Two results that look exchanged."""
+    ids = problem.candidates.ids
+    a, b = (span.uids[k] for k in (swap.first, swap.second))
+    who = " and ".join(ids[int(span.arms[k])] for k in (swap.first, swap.second))
+    said = f"{a} and {b} (candidates {who}) look exchanged (p = {swap.p:.2g})"
+    return Assumption("exchange", "noticed", said, "compare with the notes; correct both", swap.p, (a, b))
+
+
+def _unseen(name: str, said: str, remedy: str = "") -> Assumption:
+    return Assumption(name, "untested", said, remedy)
+
+
+def plain(found: Iterable[Assumption]) -> list[dict[str, Any]]:
+    """Assumptions for scripts."""
+    return [vars(a) | {"rows": list(a.rows)} for a in found]
