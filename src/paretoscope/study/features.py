@@ -43,7 +43,8 @@ def build_features(spec: Any, columns: Columns, K: int, *, intercept: bool) -> F
     Parameters
     ----------
     spec : None, str, list of str, array or transformer
-        Nothing; a formula; column names; the numbers themselves; anything with ``fit_transform``.
+        Nothing; a formula; column names and products of them such as ``a^2`` and ``a:b``; the numbers
+        themselves; anything with ``fit_transform``.
     intercept : bool
         Whether a column of ones is added (a formula says ``- 1`` itself).
 
@@ -52,8 +53,8 @@ def build_features(spec: Any, columns: Columns, K: int, *, intercept: bool) -> F
     UsageError, DataError
         If the specification names what is not there, or a cell cannot be used.
     """
-    if spec is None:
-        return None
+    if spec is None or isinstance(spec, Features):
+        return spec
     if isinstance(spec, str):
         return _by_formula(spec, columns, K, intercept=intercept)
     if hasattr(spec, "fit_transform"):
@@ -95,28 +96,47 @@ def numeric(values: Sequence[Any]) -> FloatArray | None:
 
 
 def _by_columns(names: list[str], columns: Columns, K: int, *, intercept: bool) -> Features:
-    """Numeric columns scaled, text columns one-hot without the first level."""
-    parts: list[FloatArray] = []
-    labels: list[str] = []
-    for name in names:
-        if name not in columns:
-            raise UsageError(f"feature {name!r} is no column: there are {sorted(columns)}")
-        numbers = numeric(columns[name])
-        if numbers is None:
-            levels = sorted(set(map(str, columns[name])))
-            for level in levels[1:]:
-                parts.append(np.array([float(str(v) == level) for v in columns[name]]))
-                labels.append(f"{name}={level}")
-        else:
-            if not np.isfinite(numbers).all():
-                row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-                raise DataError(f"column {name!r} of candidate number {row + 1} is not finite")
-            spread = float(numbers.std())
-            parts.append((numbers - numbers.mean()) / (spread or 1.0))
-            labels.append(name)
-    X = np.column_stack(parts) if parts else np.zeros((K, 0))
+    """Numeric columns scaled, text one-hot without the first level; ``a^2`` and ``a:b`` are products."""
+    made = [pair for name in names for pair in _term(name, columns)]
+    X = np.column_stack([part for _, part in made]) if made else np.zeros((K, 0))
     said = "numeric columns scaled to mean 0 and deviation 1, text one column per level"
-    return _finish(X, tuple(labels), said, K, intercept=intercept)
+    if any(name not in columns for name in names):
+        said += ", then multiplied"
+    return _finish(X, tuple(label for label, _ in made), said, K, intercept=intercept)
+
+
+def _term(name: str, columns: Columns) -> list[tuple[str, FloatArray]]:
+    """A column, or a product of columns and their powers, as numbers with their names."""
+    if name in columns:
+        return _column(name, columns)
+    made: list[tuple[str, FloatArray]] = []
+    for factor in name.split(":"):
+        base, _, power = factor.strip().rpartition("^") if "^" in factor else (factor.strip(), "", "1")
+        if base not in columns or power not in {"1", "2", "3"}:
+            raise UsageError(
+                f"feature {name!r} is no column: there are {sorted(columns)}, and products such as"
+                " a^2 and a:b"
+            )
+        found = [
+            (label if power == "1" else f"{label}^{power}", part ** int(power))
+            for label, part in _column(base, columns)
+        ]
+        made = [(f"{a}:{b}", x * y) for a, x in made for b, y in found] if made else found
+    return made
+
+
+def _column(name: str, columns: Columns) -> list[tuple[str, FloatArray]]:
+    """One column as numbers with their names."""
+    numbers = numeric(columns[name])
+    if numbers is None:
+        text = [str(value) for value in columns[name]]
+        levels = sorted(set(text))[1:]
+        return [(f"{name}={v}", np.array([float(t == v) for t in text])) for v in levels]
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise DataError(f"column {name!r} of candidate number {row + 1} is not finite")
+    spread = float(numbers.std())
+    return [(name, (numbers - numbers.mean()) / (spread or 1.0))]
 
 
 def check_formula(formula: str, columns: Columns) -> None:
