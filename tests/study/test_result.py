@@ -176,12 +176,23 @@ def test_a_crooked_truth_is_refused_by_name(method):
 
 
 def test_a_linear_study_that_cannot_test_its_fit_is_not_certified():
+    """Of three candidates on a line, one cannot be measured: two points fit any line."""
+    study = fresh(candidates={"x": [-1.0, 0.0, 1.0]}, features=["x"], epsilon=0.5)
+    while batch := study.ask():
+        for request in batch:
+            row = measured(request, means=MEANS[[0, 1, 2]])
+            study.tell([{"uid": request.uid, "failed": "dry"} if request.candidate == "1" else row])
+    result = study.result()
+    assert (result.undecided, result.infeasible) == ([], ["1"])
+    assert (result.certified, result.certificate.reason) == (False, "linearity untested")
+
+
+def test_as_many_features_as_candidates_fit_any_truth():
     corners = {"candidates": np.eye(3), "features": np.eye(3), "intercept": False}
     study = fresh(**corners, epsilon=0.5)
     finish(study, means=MEANS[:3])
-    result = study.result()
-    assert result.undecided == []
-    assert (result.certified, result.certificate.reason) == (False, "linearity untested")
+    assert study.result().certified
+    assert not any(uid.startswith("q") for uid in study._book.values)
 
 
 def test_without_features_there_is_nothing_to_test():

@@ -8,22 +8,20 @@ withhold a certificate; it spends none of delta.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from paretoscope.core import diagnostics
 from paretoscope.core.arrays import IntArray
-from paretoscope.core.confidence import LackOfFit
 from paretoscope.core.diagnostics import Effect, Replicates
 from paretoscope.policies.base import Certificate
-from paretoscope.study.evidence import Span
+from paretoscope.study.evidence import FEWEST, Span, fit_test
 from paretoscope.study.problem import Problem
 
 LEVEL = 0.005
-# A test needs spare measurements; below this a round is not looked at.
-FEWEST = 6
+LINEAR = "linear means"
 # Drawn laws and pairs of measurements cost time: a round is tested on so many of its first values.
 MOST = 4000
 Word = Literal["holds", "broken", "noticed", "untested"]
@@ -83,31 +81,24 @@ class _Worst(NamedTuple):
     metric: int
 
 
-def examine(
-    problem: Problem,
-    spans: Sequence[Span],
-    fit: LackOfFit | None,
-    *,
-    pooled: bool = True,
-) -> list[Assumption]:
+def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[Assumption, ...]:
     """All assumptions with their verdicts, in the order a person would ask.
 
     Parameters
     ----------
     spans : list of Span
         Complete rounds.
-    fit : LackOfFit or None
-        Outcome of the test of the linear model; None = impossible so far.
     pooled : bool
         Whether an unknown noise is taken to be the same for all candidates.
     """
     if not problem.setting.noisy.any():
-        return []
+        return ()
     seen = [Seen(span.upto(MOST)) for span in spans]
     seen = [one for one in seen if one.rep.df >= FEWEST]
-    made = [*_linear(problem, fit), *_declared(problem, seen), *_equal(problem, seen, pooled=pooled)]
-    made += [_gaussian(problem, seen), _steady(problem, seen), _warm(problem, seen)]
-    return [*made, *_identity(problem, seen), _INDEPENDENT]
+    made = [*_linear(problem, spans), *_declared(problem, seen)]
+    made += [*_equal(problem, seen, pooled=pooled), _gaussian(problem, seen)]
+    made += [_steady(problem, seen), _warm(problem, seen), *_identity(problem, seen)]
+    return (*made, _INDEPENDENT)
 
 
 _INDEPENDENT = Assumption(
@@ -118,12 +109,19 @@ _INDEPENDENT = Assumption(
 )
 
 
-def withheld(certificate: Certificate, found: Iterable[Assumption]) -> tuple[bool, str]:
-    """Whether broken assumptions withhold a certificate, and the reason."""
+def judged(certificate: Certificate, found: Sequence[Assumption]) -> Certificate:
+    """The certificate after the tests: withheld where one speaks against it, or none could be made."""
     broken = [a for a in found if a.verdict == "broken"]
-    if not broken:
-        return False, certificate.reason
-    return True, "; ".join(f"{a.said}: {a.remedy}" for a in broken[:2])
+    if broken:
+        reason = "; ".join(f"{a.said}: {a.remedy}" for a in broken[:2])
+        return replace(certificate, certified=False, reason=reason)
+    linear = next((a for a in found if a.name == LINEAR), None)
+    if linear is not None and linear.verdict == "untested":
+        return replace(certificate, certified=False, reason="linearity untested")
+    said = [] if linear is None else [linear.said]
+    blind = [a.name for a in found if a.verdict == "untested"]
+    said += [f"assumed without test: {', '.join(blind)}"] if blind else []
+    return replace(certificate, assumptions=(*certificate.assumptions, *said))
 
 
 # ---------------------------------------------------------------- one function per assumption
@@ -144,25 +142,32 @@ def _worst(seen: Sequence[Seen], test: Callable[[Seen], Effect]) -> _Worst | Non
     return best
 
 
-def _linear(problem: Problem, fit: LackOfFit | None) -> list[Assumption]:
+def _linear(problem: Problem, spans: Sequence[Span]) -> list[Assumption]:
     """Means linear in the features."""
-    if not problem.setting.model.linear:
+    model = problem.setting.model
+    if not model.linear:
         return []
     names = _names(problem)
-    if fit is None:
+    if model.rank == len(model.first) == problem.K:
+        return [Assumption(LINEAR, "holds", "as many features as candidates: any means are linear")]
+    tests = [fit_test(problem, span.tally, LEVEL * span.share) for span in spans]
+    fits = [fit for fit in tests if fit is not None]
+    if not fits:
         said = "the linear model could not be tested: too few replicates so far"
-        return [Assumption("linear means", "untested", said, "measure on, or give no features")]
-    worst = int(np.argmin(fit.p))
-    p = float(fit.p[worst])
-    if fit.rejected.any():
-        said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
-        return [Assumption("linear means", "broken", said, "give richer features, or none", p)]
-    seen = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, fit.detectable, strict=True))
+        return [Assumption(LINEAR, "untested", said, "measure on, or give no features")]
+    for fit in fits:
+        if fit.rejected.any():
+            worst = int(np.argmin(fit.p))
+            p = float(fit.p[worst])
+            said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
+            return [Assumption(LINEAR, "broken", said, "give richer features, or none", p)]
+    least = np.min([fit.detectable for fit in fits], axis=0)
+    seen = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, least, strict=True))
     said = (
         "the linear model was tested; a root mean square misfit of"
         f" {seen} would have been found with power .8"
     )
-    return [Assumption("linear means", "holds", said, "", p)]
+    return [Assumption(LINEAR, "holds", said, "", min(float(fit.p.min()) for fit in fits))]
 
 
 def _declared(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:

@@ -14,9 +14,16 @@ import numpy as np
 
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
+from paretoscope.policies.fixed import FixedDesign
 from paretoscope.study.book import Book, Uid, group_members
+from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
 from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
+
+# Part of a round that checks the linear model: of the first, and of later ones.
+FIRST_CHECKS, CHECKS = 0.2, 0.1
+# Candidates it is checked on: more would leave fewer replicates, and find less.
+CHECKED = 16
 
 
 @dataclass
@@ -35,13 +42,13 @@ class Course:
 
     def __init__(self, problem: Problem, policy: Policy[Any]) -> None:
         self.problem, self.policy = problem, policy
-        self.checks = 0
         self.restart()
 
     def restart(self) -> None:
         """Back to the first question."""
         self.state = self.policy.init(self.problem.setting)
         self.before = np.zeros(self.problem.K, dtype=np.int64)  # requests of earlier turns
+        self.checks = 0
         self.turn = self._turn(0)
 
     @property
@@ -95,21 +102,27 @@ class Course:
             Uid(False, number, k, n)
             for k, n in zip(arms[order].tolist(), numbers[order].tolist(), strict=True)
         ]
-        if number == 0 and self.stop is None:
-            uids += self._check_requests(want, rng)
+        if self.stop is None:
+            uids += self._check_requests(number, want, rng)
         texts = [str(uid) for uid in uids]
         return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
 
-    def _check_requests(self, want: IntArray, rng: np.random.Generator) -> list[Uid]:
-        """Replicated points beside the design, where the design alone could not test the fit."""
-        count = check_points(self.problem.setting, want)
-        self.checks = count
+    def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
+        """Replicated points beside the design, where the design alone could not test the fit.
+
+        A look at a design fixed beforehand needs none of its own; the checks of its first look count.
+        """
+        if number and isinstance(self.policy, FixedDesign):
+            return []
+        count = check_points(self.problem.setting, want, CHECKS if number else FIRST_CHECKS)
+        self.checks += count
         if not count:
             return []
         outside = np.flatnonzero(want == 0)
         pool = outside if len(outside) >= 3 else np.arange(len(want))
-        chosen = rng.permutation(pool)[: max(1, count // 2)]
-        return [Uid(True, 0, int(k), n) for n in range(2) for k in chosen]
+        chosen = rng.permutation(pool)[: max(1, min(count // 2, CHECKED))]
+        repeats = max(2, count // len(chosen))
+        return [Uid(True, number, int(k), n) for n in range(repeats) for k in chosen]
 
     def _hand_over(self, book: Book) -> None:
         """Give the turn's values to the policy, in the order of the requests."""
@@ -174,10 +187,17 @@ class Course:
         tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
         return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
 
-    def first_turn(self, book: Book) -> Tally:
-        """The measurements of the first turn and its check points: what the fit is tested on."""
-        uids = [uid for uid in map(Uid.parse, book.values) if uid is not None and uid.turn == 0]
-        return self._tally(book, [uid for uid in uids if not book.barred(uid)])
+    def spans(self, book: Book) -> list[Span]:
+        """Complete rounds as the tests of assumptions need them."""
+        rounds = complete_rounds(book, 0, self.turn.number)
+
+        def tallied(uids: list[Uid]) -> Tally:
+            return self._tally(book, uids)
+
+        if isinstance(self.policy, FixedDesign):  # rounds are looks at one design
+            looks = len(self.policy.look_sizes(self.problem.setting))
+            return by_half(self.problem, book, rounds, tallied, looks)
+        return by_round(self.problem, book, rounds, tallied)
 
     def known_exact(self, book: Book) -> FloatArray:
         """Exact metrics as far as they are known, on the inner scale."""

@@ -7,74 +7,136 @@ together: at the end, at the half, the quarter, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from paretoscope.core import least_squares
 from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.confidence import LackOfFit, lack_of_fit
+from paretoscope.policies.base import Tally
+from paretoscope.policies.reading import noisy_part
 from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.problem import Problem
+
+# Smaller rounds are not looked at.
+FEWEST = 6
 
 
 class Span(NamedTuple):
     """Measurements whose pulls were fixed before them: requests, arms, noisy values on the inner scale.
 
-    ``share`` is the part of a test's level that belongs to them.
+    ``share`` is the part of a test's level that belongs to them. ``tally`` holds those that were told
+    as a mean and a deviation as well.
     """
 
     uids: Sequence[str]
     arms: IntArray
     Y: FloatArray
     share: float
+    tally: Tally
 
     def upto(self, n: int) -> Span:
         """The first n of them."""
-        return Span(self.uids[:n], self.arms[:n], self.Y[:n], self.share)
-
-
-def by_round(problem: Problem, book: Book, base: int, turn: int) -> list[Span]:
-    """Complete rounds from ``base`` to ``turn`` (which is open); round t has 1 / ((t + 1)(t + 2))."""
-    rounds = _rows(book, base, turn)
-    return [
-        _span(problem, book, rows, 1.0 / ((t + 1) * (t + 2))) for t, rows in enumerate(rounds) if rows
-    ]
-
-
-def by_half(problem: Problem, book: Book, base: int, turn: int, looks: int) -> list[Span]:
-    """Everything up to look ``looks``, up to its half, its quarter ... as far as complete."""
-    ends, end = [], looks
-    while end > 1:
-        ends.append(end)
-        end = (end + 1) // 2
-    ends.append(1)
-    rounds = _rows(book, base, turn)
-    made = []
-    for end in sorted(set(ends)):
-        rows = [row for part in rounds[:end] for row in part]
-        if end <= len(rounds) and rows:
-            made.append(_span(problem, book, rows, 1.0 / len(set(ends))))
-    return made
+        return self._replace(uids=self.uids[:n], arms=self.arms[:n], Y=self.Y[:n])
 
 
 Rows = list[tuple[str, Uid]]
+Tallied = Callable[[list[Uid]], Tally]
 
 
-def _rows(book: Book, base: int, turn: int) -> list[Rows]:
-    """Requests told one by one, by round; those told as a mean and a deviation have no order."""
-    summed = {uid for group in book.sums for uid in group_members(group)}
+def by_round(problem: Problem, book: Book, rounds: Sequence[Rows], tallied: Tallied) -> list[Span]:
+    """Complete rounds, one by one; round t has 1 / ((t + 1)(t + 2)) of the level."""
+    return [
+        _span(problem, book, rows, tallied, 1.0 / ((t + 1) * (t + 2)))
+        for t, rows in enumerate(rounds)
+        if len(rows) >= FEWEST
+    ]
+
+
+def by_half(
+    problem: Problem, book: Book, rounds: Sequence[Rows], tallied: Tallied, looks: int
+) -> list[Span]:
+    """All measurements up to look ``looks``, up to its half, its quarter ..., as far as complete."""
+    ends = {1}
+    while looks > 1:
+        ends.add(looks)
+        looks = (looks + 1) // 2
+    made = []
+    for end in sorted(ends):
+        rows = [row for part in rounds[:end] for row in part]
+        if end <= len(rounds) and len(rows) >= FEWEST:
+            made.append(_span(problem, book, rows, tallied, 1.0 / len(ends)))
+    return made
+
+
+def complete_rounds(book: Book, base: int, turn: int) -> list[Rows]:
+    """Requests told in each round from ``base`` to ``turn`` (which is open), in the order told."""
     rounds: list[Rows] = [[] for _ in range(turn - base)]
     for text in book.values:
         uid = Uid.parse(text)
         assert uid is not None, "a request was not checked before it was written down"
-        if base <= uid.turn < turn and text not in summed and not book.barred(uid):
+        if base <= uid.turn < turn and not book.barred(uid):
             rounds[uid.turn - base].append((text, uid))
     return rounds
 
 
-def _span(problem: Problem, book: Book, rows: Rows, share: float) -> Span:
-    """Some requests with their arms and values; candidates of equal features are one arm."""
-    texts = [text for text, _ in rows]
-    arms = problem.setting.model.inverse[[uid.candidate for _, uid in rows]]
-    Y = np.array([problem.inward(book.values[text]) for text in texts])
-    return Span(texts, np.asarray(arms), Y[:, problem.setting.noisy], share)
+def _span(problem: Problem, book: Book, rows: Rows, tallied: Tallied, share: float) -> Span:
+    """Some requests with their arms and values; candidates of equal features are one arm.
+
+    Those told as a mean and a deviation have no values of their own, and stand in the tally only.
+    """
+    summed = {uid for group in book.sums for uid in group_members(group)}
+    single = [(text, uid) for text, uid in rows if text not in summed]
+    texts = [text for text, _ in single]
+    candidates = np.array([uid.candidate for _, uid in single], dtype=np.int64)
+    values = [problem.inward(book.values[text]) for text in texts]
+    Y = np.array(values).reshape(len(texts), problem.d)[:, problem.setting.noisy]
+    tally = tallied([uid for _, uid in rows])
+    return Span(texts, problem.setting.model.inverse[candidates], Y, share, tally)
+
+
+def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:
+    """The test of the linear model on measurements fixed beforehand; None where they cannot test it."""
+    setting, model = problem.setting, problem.setting.model
+    arms = noisy_part(setting, by_arm(model.first, model.inverse, tally))
+    pool = np.flatnonzero(arms.counts)
+    Z = model.coordinates()
+    if Z is None or not len(pool) or not Z[pool].any():
+        return None
+    B, rank = least_squares.row_basis(Z[pool])
+    ZP, counts = Z[pool] @ B, arms.counts[pool]
+    N = int(counts.sum())
+    if len(pool) <= rank or N <= len(pool):
+        return None
+    fit = least_squares.estimate(ZP, counts, arms.means[pool])
+    residual = least_squares.residual_ss(ZP, counts, arms.means[pool], arms.m2[pool], fit)
+    if residual.df_lack < 1 or residual.df_pure < 1 or not (residual.pure_error > 0).all():
+        return None
+    zeta = None if setting.zeta is None else setting.zeta[setting.noisy]
+    return lack_of_fit(
+        residual.lack_of_fit,
+        residual.pure_error,
+        residual.df_lack,
+        residual.df_pure,
+        N,
+        level=level,
+        misfit=zeta,
+    )
+
+
+def by_arm(first: IntArray, inverse: IntArray, tally: Tally) -> Tally:
+    """All measurements under the candidate that stands for its arm (equal features are one arm)."""
+    if len(first) == len(inverse):
+        return tally
+    told = np.flatnonzero(tally.counts)
+    at, n = first[inverse[told]], tally.counts[told][:, None]
+    made = Tally.empty(*tally.means.shape)
+    made.means[at] = tally.means[told]  # any mean of the arm: differences lose no digits
+    shift, total = made.means.copy(), np.zeros_like(made.means)
+    np.add.at(made.counts, at, tally.counts[told])
+    np.add.at(total, at, n * (tally.means[told] - shift[at]))
+    made.means[:] = shift + total / np.maximum(made.counts, 1)[:, None]
+    np.add.at(made.m2, at, tally.m2[told] + n * np.square(tally.means[told] - made.means[at]))
+    return made

@@ -170,18 +170,19 @@ def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
     return Option(name, low, high, f"{len(forecast)} round{many} at most")
 
 
-def check_points(setting: Setting, want: IntArray) -> int:
-    """Extra pulls of the first round that make the test of the linear model possible.
+def check_points(setting: Setting, want: IntArray, share: float = 0.2) -> int:
+    """Extra pulls of a round that make the test of the linear model possible.
 
-    About a fifth of the round, where its design alone leaves too few degrees of freedom: a design on
-    exactly h points fits any truth.
+    A ``share`` of the round, where its design alone leaves too few degrees of freedom: a design on
+    exactly h points fits any truth. As many parameters as candidates fit any truth rightly.
     """
-    if not setting.model.linear:
+    model = setting.model
+    if not model.linear or model.rank == setting.K:
         return 0
-    N, m, h = int(want.sum()), int((want > 0).sum()), setting.model.rank
+    N, m, h = int(want.sum()), int((want > 0).sum()), model.rank
     if m - h >= 3 and N - m >= 5:
         return 0
-    return max(6, 2 * math.ceil(0.1 * N))
+    return max(6, 2 * math.ceil(share / 2 * N))
 
 
 def check_terms(policy: Policy[Any], setting: Setting) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 from scipy import optimize, special
 
 from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
-from paretoscope.core.confidence import LackOfFit, lack_of_fit
 from paretoscope.core.dominance import non_dominated
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Certificate, Tally, Verdict
 from paretoscope.policies.reading import noisy_part
+from paretoscope.study.assumptions import Assumption
+from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
 
 # Intervals of the table are for reading, one candidate at a time.
@@ -43,7 +44,7 @@ def estimate(problem: Problem, tally: Tally, exact: FloatArray) -> Estimate:
     nothing = Estimate(mu, half, np.full(len(noisy), np.nan), 0)
     if not tally.counts.any() or not len(noisy):
         return nothing
-    arms = noisy_part(setting, _by_arm(setting.model.first, model.inverse, tally))
+    arms = noisy_part(setting, by_arm(setting.model.first, model.inverse, tally))
     seen = np.flatnonzero(arms.counts) if not model.linear else np.arange(len(model.first))
     spread = model.spread(seen, arms.counts)
     if spread is None:
@@ -62,22 +63,6 @@ def estimate(problem: Problem, tally: Tally, exact: FloatArray) -> Estimate:
     return Estimate(mu, half, sigma, nu)
 
 
-def _by_arm(first: Any, inverse: Any, tally: Tally) -> Tally:  # noqa: ANN401  (index arrays)
-    """All measurements under the candidate that stands for its arm (equal features are one arm)."""
-    if len(first) == len(inverse):
-        return tally
-    told = np.flatnonzero(tally.counts)
-    at, n = first[inverse[told]], tally.counts[told][:, None]
-    made = Tally.empty(*tally.means.shape)
-    made.means[at] = tally.means[told]  # any mean of the arm: differences lose no digits
-    shift, total = made.means.copy(), np.zeros_like(made.means)
-    np.add.at(made.counts, at, tally.counts[told])
-    np.add.at(total, at, n * (tally.means[told] - shift[at]))
-    made.means[:] = shift + total / np.maximum(made.counts, 1)[:, None]
-    np.add.at(made.m2, at, tally.m2[told] + n * np.square(tally.means[told] - made.means[at]))
-    return made
-
-
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
     """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything."""
     setting, model = problem.setting, problem.setting.model
@@ -87,7 +72,7 @@ def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) ->
     if not usable.any() or np.isnan(found.sigma).any():
         return out
     rng = np.random.default_rng([seed, 11])
-    arms = noisy_part(setting, _by_arm(model.first, model.inverse, tally))
+    arms = noisy_part(setting, by_arm(model.first, model.inverse, tally))
     seen = np.flatnonzero(arms.counts) if not model.linear else np.arange(len(model.first))
     spread = model.spread(seen, arms.counts)
     assert spread is not None
@@ -109,51 +94,16 @@ def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) ->
     return out
 
 
-def fit_test(problem: Problem, tally: Tally) -> LackOfFit | None:
-    """The test of the linear model on some measurements; None where they cannot test it."""
-    setting = problem.setting
-    arms = noisy_part(setting, _by_arm(setting.model.first, setting.model.inverse, tally))
-    everything = np.arange(len(setting.model.first))
-    if not arms.counts.any() or setting.model.spread(everything, arms.counts) is None:
-        return None
-    _, residual = setting.model.estimate(everything, *arms)
-    if residual.df_lack < 1 or residual.df_pure < 1 or not (residual.pure_error > 0).all():
-        return None
-    N = int(arms.counts.sum())
-    return lack_of_fit(
-        residual.lack_of_fit, residual.pure_error, residual.df_lack, residual.df_pure, N
-    )
-
-
-def tested(problem: Problem, certificate: Certificate, tally: Tally) -> Certificate:
-    """The certificate after the test of the linear model: withheld if untested or refused."""
-    if not problem.setting.model.linear or not problem.setting.noisy.any():
-        return certificate
-    names = [m.name for m, noisy in zip(problem.metrics, ~problem.exact, strict=True) if noisy]
-    fit = fit_test(problem, tally)
-    if fit is None:
-        return replace(certificate, certified=False, reason="linearity untested")
-    if fit.rejected.any():
-        worst = int(np.argmin(fit.p))
-        reason = (
-            f"the linear model does not fit {names[worst]} (p = {fit.p[worst]:.2g}): give richer"
-            " features, or none"
-        )
-        return replace(certificate, certified=False, reason=reason)
-    found = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, fit.detectable, strict=True))
-    said = f"the linear model was tested; a root mean square misfit of {found} would have been found with power .8"
-    return replace(certificate, assumptions=(*certificate.assumptions, said))
-
-
 @dataclass(frozen=True)
 class Result:
-    """Verdicts of a study by candidate id, its estimates and its certificate."""
+    """Verdicts of a study by candidate id, its estimates, its certificate, and what that assumes."""
 
     problem: Problem
     verdict: Verdict
     certificate: Certificate
     found: Estimate
     counts: IntArray
+    assumptions: tuple[Assumption, ...] = ()
 
     def _ids(self, mask: BoolArray) -> list[str]:
         return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]

@@ -20,8 +20,7 @@ from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy
-from paretoscope.policies.fixed import FixedDesign
-from paretoscope.study import forecast, methods, result
+from paretoscope.study import assumptions, forecast, methods, result
 from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid
 from paretoscope.study.course import Course
@@ -319,13 +318,11 @@ class Study:
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
-        looks = isinstance(self.policy, FixedDesign)  # its design is fixed: all data test the fit
-        certificate = result.tested(
-            self.problem, verdict.certificate, tally if looks else course.first_turn(book)
-        )
+        found_out = assumptions.examine(self.problem, course.spans(book), pooled=True)
+        certificate = assumptions.judged(verdict.certificate, found_out)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, tally, course.known_exact(book))
-        return Result(self.problem, verdict, certificate, found, tally.counts)
+        return Result(self.problem, verdict, certificate, found, tally.counts, found_out)
 
     def status(self) -> Status:
         """Where the study stands, for a person."""
