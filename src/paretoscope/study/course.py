@@ -174,6 +174,15 @@ class Course:
         tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
         return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
 
+    def pooled(self, book: Book) -> Tally:
+        """Earlier measurements as well: what estimates and pictures are made of, never a verdict."""
+        now = self.everything(book)
+        if not book.history:
+            return now
+        arms = [candidate for candidate, _ in book.history]
+        rows = [self._filled(candidate, values) for candidate, values in book.history]
+        return Tally.of(self.problem.K, arms, np.array(rows)).merge(now)
+
     def first_turn(self, book: Book) -> Tally:
         """The measurements of the first turn and its check points: what the fit is tested on."""
         uids = [uid for uid in map(Uid.parse, book.values) if uid is not None and uid.turn == 0]

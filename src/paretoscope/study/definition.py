@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from paretoscope import table
@@ -13,6 +14,9 @@ from paretoscope.study.methods import Wishes
 from paretoscope.study.metric import Metric, parse_metric
 from paretoscope.study.problem import Problem
 from paretoscope.version import __version__
+
+# Why a method runs that its caller has named.
+_NAMED = "as asked for"
 
 
 def define(
@@ -45,7 +49,7 @@ def define(
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
-        choice = methods.Choice(method, "as asked for")
+        choice = methods.Choice(method, _NAMED)
     method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
     methods.check_terms(choice.policy, problem.setting)
     return {
@@ -65,3 +69,68 @@ def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (a
             raise UsageError(
                 f"{key} is {own} in the method and {value} in the study: give it in one place"
             )
+
+
+# ---------------------------------------------------------------- two definitions side by side
+
+# Differences that a message names.
+_MOST = 5
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What differs between two definitions; versions, and reasons in words, are not compared.
+
+    Where "auto" chose both times, the methods are not either: a later version may choose a new one,
+    and the study keeps the one that it began with.
+    """
+    chosen = _NAMED not in {old["reason"], new["reason"]}
+    one, two = (_by_names(each, with_method=not chosen) for each in (old, new))
+    found = list(_differing(one, two, "")) or list(_differing(_rest(old), _rest(new), ""))
+    more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
+    return found[:_MOST] + more
+
+
+def _by_names(definition: dict[str, Any], *, with_method: bool) -> dict[str, Any]:
+    """A definition in which everything stands under the name that people gave it."""
+    problem, listed = definition["problem"], definition["problem"]["candidates"]
+    features = problem["features"] or {}
+    names, columns = [name for name, _ in listed["columns"]], [row for _, row in listed["columns"]]
+    cells = zip(*columns, strict=True) if columns else ((),) * len(listed["ids"])
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    return {
+        "method": definition["method"] if with_method else None,
+        "metric": {m["name"]: asdict(Metric.from_plain(m)) for m in problem["metrics"]},
+        "features": features.get("names"),
+        "seed": problem["seed"],
+        "number of candidates": len(listed["ids"]),
+        "candidate": dict(zip(listed["ids"], rows, strict=True)),
+        "asked": definition["wishes"],
+    }
+
+
+def _rest(definition: dict[str, Any]) -> dict[str, Any]:
+    """What is worth a word only where all that has a name is equal."""
+    problem = definition["problem"]
+    features = problem["features"] or {}
+    return {
+        "order of candidates": problem["candidates"]["ids"],
+        "order of metrics": [metric["name"] for metric in problem["metrics"]],
+        "features made": features.get("said"),
+        "numbers of the features": features.get("X"),
+    }
+
+
+def _differing(old: Any, new: Any, where: str) -> Iterator[str]:  # noqa: ANN401  (JSON values)
+    """Every place at which two JSON values differ."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*old, *new]):
+            inner = f"{where} {key}" if where else str(key)
+            yield from _differing(old.get(key), new.get(key), inner)
+    elif old != new:
+        yield f"{where} is {_short(old)} there and {_short(new)} here"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401  (a JSON value)
+    """A value as it is written, or its beginning."""
+    text = "not given" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
