@@ -21,7 +21,7 @@ import narwhals as nw
 
 from paretoscope.cells import COMMA_NUMBER, NUMBER, Table, read_table, unescape
 from paretoscope.errors import DataError, UsageError
-from paretoscope.study.book import Uid
+from paretoscope.study.book import Uid, without_try
 from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 from paretoscope.table import csv_text, write_text
@@ -269,11 +269,12 @@ class Sheet:
     def _request(self, number: int, cell: Any) -> tuple[str, int]:  # noqa: ANN401
         """The uid and the index of its candidate."""
         uid = Uid.parse(str(cell))
-        if uid is None or uid.candidate >= self.problem.K or str(uid) != cell:
+        known = uid is not None and str(uid) == without_try(str(cell))[0]
+        if uid is None or not known or uid.candidate >= self.problem.K:
             raise self.table.refuse_cell(
                 number, "uid", cell, "is no request of this study: copy it from the sheet"
             )
-        return str(uid), uid.candidate
+        return str(cell), uid.candidate
 
     def _check_candidate(self, number: int, cell: Any, name: str) -> None:  # noqa: ANN401
         """The candidate must be the one that was asked for; 8 stands for 08 if nothing else does."""

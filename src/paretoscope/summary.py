@@ -23,7 +23,7 @@ from paretoscope.sheet import (
     parameters,
     read_sheet,
 )
-from paretoscope.study.book import Uid, group_members, group_text
+from paretoscope.study.book import Uid, group_members, group_text, with_try, without_try
 from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 from paretoscope.table import csv_text, write_text
@@ -58,23 +58,29 @@ def summary_header(problem: Problem) -> list[str]:
 
 def groups(requests: Iterable[Requested]) -> list[tuple[str, str, int]]:
     """Runs of requests of one candidate with consecutive numbers: (group, candidate, n)."""
-    found: dict[tuple[bool, int, int], list[Uid]] = {}
+    found: dict[tuple[bool, int, int, int], list[Uid]] = {}
     names: dict[int, str] = {}
     for request in requests:
-        uid = Uid.parse(request.uid)
+        uid, tries = Uid.parse(request.uid), without_try(request.uid)[1]
         assert uid is not None, "a study asked for something that is no request"
         names[uid.candidate] = request.candidate
-        found.setdefault((uid.check, uid.turn, uid.candidate), []).append(uid)
-    rows = []
-    for uids in found.values():
-        run: list[Uid] = []
-        for uid in sorted(uids, key=lambda uid: uid.number):
-            if run and uid.number != run[-1].number + 1:
-                rows.append(run)
-                run = []
-            run.append(uid)
-        rows.append(run)
-    return [(group_text(run[0], run[-1]), names[run[0].candidate], len(run)) for run in rows]
+        found.setdefault((uid.check, uid.turn, uid.candidate, tries), []).append(uid)
+    return [
+        (with_try(group_text(run[0], run[-1]), tries), names[run[0].candidate], len(run))
+        for (_, _, _, tries), uids in found.items()
+        for run in _runs(uids)
+    ]
+
+
+def _runs(uids: Iterable[Uid]) -> list[list[Uid]]:
+    """Requests of one candidate, parted where a number is missing."""
+    runs: list[list[Uid]] = []
+    for uid in sorted(uids, key=lambda uid: uid.number):
+        if runs and uid.number == runs[-1][-1].number + 1:
+            runs[-1].append(uid)
+        else:
+            runs.append([uid])
+    return runs
 
 
 def write_summary(target: Any, problem: Problem, requests: Iterable[Requested]) -> str:  # noqa: ANN401  (a path, a stream or None)

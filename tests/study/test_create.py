@@ -7,9 +7,9 @@ from paretoscope.errors import LedgerError, UsageError
 from paretoscope.ledger import MemoryLedger
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.uniform import Uniform
-from paretoscope.study.definition import define
+from paretoscope.study.definition import define, differences
 from paretoscope.study.problem import Candidates
-from paretoscope.study.study import Study, differences
+from paretoscope.study.study import Study
 from tests.study.lab import fresh, metrics
 
 BASE = {"candidates": {"id": ["p", "q"], "a": [1.0, 2.0]}, "metrics": ["y1", "y2:min"]}
@@ -32,23 +32,52 @@ def test_a_file_is_created_once_and_opened_ever_after(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"seed": 5}, "problem.seed is 4 there and 5 here"),
-        ({"epsilon": 0.2}, "method.settings.epsilon is 0.1 there and 0.2 here"),
-        ({"metrics": ["y1", "y2"]}, r"problem.metrics\[1\].goal is 'min' there and 'max' here"),
-        ({"candidates": {"id": ["p", "r"], "a": [1.0, 2.0]}}, r"ids\[1\] is 'q' there and 'r'"),
-        ({"features": ["a"]}, "problem.features is None there"),
+        ({"seed": 5}, ": seed is 4 there and 5 here$"),
+        ({"epsilon": 0.2}, ": asked epsilon is 0.1 there and 0.2 here$"),
+        ({"metrics": ["y1", "y2"]}, ": metric y2 goal is 'min' there and 'max' here$"),
+        (
+            {"candidates": {"id": ["p", "r"], "a": [1.0, 2.0]}},
+            "candidate q is .'a': 2.0. there and not",
+        ),
+        ({"candidates": {"id": ["p", "q"], "a": [1.0, 3.0]}}, ": candidate q a is 2.0 there and 3"),
+        ({"candidates": {"id": ["q", "p"], "a": [2.0, 1.0]}}, ": order of candidates is"),
+        ({"features": ["a"]}, ": features is not given there and .'1', 'a'. here"),
+        ({"features": np.ones((2, 1))}, ": features is not given there and .'1', 'x0'. here$"),
+        ({"method": GEGE(delta=0.1, epsilon=0.1)}, "method settings delta is 0.05 there and 0.1"),
     ],
 )
 def test_another_definition_is_refused_with_the_difference(tmp_path, change, said):
     where = tmp_path / "w.study"
-    Study.create(where, **BASE | {"epsilon": 0.1, "seed": 4})
-    with pytest.raises(UsageError, match=said):
+    Study.create(where, **BASE | {"epsilon": 0.1, "seed": 4}).close()
+    before = where.read_bytes()
+    with pytest.raises(UsageError, match=said) as caught:
         Study.create(where, **BASE | {"epsilon": 0.1, "seed": 4} | change)
+    assert len(str(caught.value)) < 700
+    assert where.read_bytes() == before
 
 
-def test_versions_are_not_compared():
-    assert differences({"version": "1", "a": [1]}, {"version": "2", "a": [1]}) == []
-    assert differences({"a": [1]}, {"a": [1, 2]}) == ["a is [1] there and [1, 2] here"]
+def test_numbers_under_the_same_names_are_compared():
+    one, two = (define(**BASE, features=X, epsilon=0.1) for X in (np.eye(2), 2 * np.eye(2)))
+    assert differences(one, two)[0].startswith("numbers of the features is [[1.0, 1.0, 0.0], ")
+
+
+def test_what_a_later_version_would_say_or_choose_is_no_difference():
+    made = define(**BASE, epsilon=0.1)
+    later = made | {"version": "99", "reason": "in other words", "method": {"policy": "New"}}
+    assert differences(made, made | {"version": "99", "reason": "in other words"}) == []
+    assert differences(made, later) == []  # "auto" would choose a new method today
+    named = define(**BASE, method=GEGE(delta=0.05, epsilon=0.1), epsilon=0.1)
+    said = "method policy is 'GEGE' there and 'New' here"
+    assert differences(named, named | {"method": {"policy": "New"}})[0] == said
+
+
+def test_many_differences_are_counted():
+    one, two = (
+        define(candidates=np.arange(20.0)[:, None] + k, metrics=["y"], epsilon=0.1) for k in (0, 1)
+    )
+    found = differences(one, two)
+    assert found[0] == "candidate 0 x0 is 0.0 there and 1.0 here"
+    assert (len(found), found[-1]) == (6, "and 15 more")
 
 
 def test_an_empty_store_is_no_study():

@@ -3,10 +3,13 @@ from __future__ import annotations
 import pytest
 
 from paretoscope.errors import DataError
+from paretoscope.ledger import MemoryLedger
 from paretoscope.policies.uniform import Uniform
+from paretoscope.study.definition import define
 from paretoscope.study.intake import Told
 from paretoscope.study.metric import Metric
-from tests.study.lab import fresh
+from paretoscope.study.study import Study
+from tests.study.lab import Clock, fresh, metrics
 
 Y = {"y1": 1.0, "y2": 2.0}
 
@@ -60,7 +63,7 @@ def test_repeats_contradictions_and_pending_rows(study):
     with pytest.raises(DataError, match=r"told before as y1 = 1.0, y2 = 2.0: correct it"):
         study.tell([{"uid": "r0c0n0", "y1": 1.0, "y2": 2.5}], by="a")
     with pytest.raises(DataError, match="cannot fail any more"):
-        study.tell_failed("r0c0n0", "burnt")
+        study.tell_failed("r0c0n0", "burnt", by="a")
     assert events(study) == before
     assert "r0c1n0" in {request.uid for request in study.pending()}
 
@@ -95,10 +98,51 @@ def test_a_failure_told_twice_is_one_failure(study):
     row = {"uid": "r0c0n0", "failed": "crash"}
     assert study.tell([row]).failed == 1
     assert study.tell([row]) == Told(0, 1, 0, 0, 0)
-    assert [request.uid for request in study.ask()] == ["r0c0n0"]
-    assert study.tell([row]).failed == 1
+    assert [request.uid for request in study.ask()] == ["r0c0n0.2"]
+    assert study.tell([row]) == Told(0, 1, 0, 0, 0)  # the first sheet, handed in once more
+    assert [r.uid for r in study.pending() if r.candidate == "0"] == ["r0c0n0.2", "r0c0n1"]
+    assert study.tell([row | {"uid": "r0c0n0.2"}]).failed == 1
     assert not [r for r in study.pending() if r.candidate == "0"]
     assert study.ask() == []
+
+
+def test_a_second_try_is_told_given_back_or_corrected_by_its_own_name(study):
+    study.ask()
+    study.tell_failed("r0c0n0", "crash")
+    with pytest.raises(DataError, match="was given back: ask for it again"):
+        study.tell_failed("r0c0n0.2", "crash")
+    (again,) = study.ask()
+    assert study.release([again.uid]) == 1
+    assert study.ask() == [again]
+    assert study.tell([{"uid": again.uid, "candidate": "0"} | Y]).accepted == 1
+    assert study.tell([{"uid": again.uid} | Y, {"uid": "r0c0n0"} | Y]).repeated == 2
+    study.correct(again.uid, {"y1": 3.0, "y2": 4.0}, "typo")
+    assert study._book.values["r0c0n0"] == (3.0, 4.0)
+    assert not [event for event in events(study) if "r0c0n0.2" in repr(event)]
+
+
+def test_the_first_try_may_be_told_after_all(study):
+    study.ask()
+    study.tell_failed("r0c0n0", "crash")
+    (again,) = study.ask()
+    assert study.tell([{"uid": "r0c0n0"} | Y]).accepted == 1
+    assert again not in study.pending()
+
+
+def test_a_failure_that_another_has_overtaken_changes_nothing():
+    clock = Clock()
+    definition = define(candidates={"a": [1, 2]}, metrics=metrics(), method=Uniform(4))
+    study = Study.on(MemoryLedger(), definition, clock)
+    for _ in range(2):  # the same name twice: workers of one machine
+        study.ask(1, by="box", lease=60.0)
+        clock.now += 100.0
+    (request,) = [r for r in study.ask() if r.uid in study._book.shared]
+    assert study.tell([{"uid": request.uid} | Y], by="box").accepted == 1
+    before = events(study)
+    study.tell_failed(request.uid, "timed out", by="box")
+    assert events(study) == before
+    assert study.tell([{"uid": request.uid} | Y | {"y1": 7.0}], by="box").surplus == 1
+    assert study._book.values[request.uid] == (1.0, 2.0)
 
 
 def test_a_repaired_failure_is_a_measurement(study):

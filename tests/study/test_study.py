@@ -106,7 +106,7 @@ def test_a_candidate_that_fails_twice_leaves_and_the_certificate_says_so():
     mine = [request for request in batch if request.candidate == "1"]
     study.tell_failed(mine[0].uid, "crash")
     (again,) = study.ask()
-    assert again == mine[0]
+    assert again == mine[0]._replace(uid=f"{mine[0].uid}.2")
     study.tell_failed(again.uid, "crash")
     assert not [r for r in study.pending() if r.candidate == "1"]
     study.tell([measured(request) for request in batch if request.candidate != "1"])

@@ -16,6 +16,8 @@ corrected  rows, reason: replaces values told before
 summed     rows [group, n, means, deviations], by, at: n measurements of one candidate at once
 surplus    rows: measured again after a lease ran out; kept, never used
 history    rows [candidate number, values]: earlier data, for estimates and pictures only
+reframed   definition, turn, reason, at: other features, metrics or method from this turn on; what was told
+           so far is history
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from paretoscope.core.arrays import IntArray
 from paretoscope.errors import LedgerError
 
 Values = tuple[float | None, ...]
@@ -40,9 +45,11 @@ KINDS = {
     "summed",
     "surplus",
     "history",
+    "reframed",
 }
-_UID = re.compile(r"([rq])(\d+)c(\d+)n(\d+)")
-_GROUP = re.compile(r"([rq]\d+c\d+n)(\d+)to(\d+)")
+_UID = re.compile(r"([rq])(\d+)c(\d+)n(\d+)(?:\.\d+)?")
+_GROUP = re.compile(r"([rq]\d+c\d+n)(\d+)to(\d+)(?:\.\d+)?")
+_TRY = re.compile(r"\.(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,26 @@ class Uid:
 
     @staticmethod
     def parse(text: str) -> Uid | None:
-        """The request of a text, or None if it is none."""
+        """The request of a text, whichever try of it is meant; None if it is none."""
         found = _UID.fullmatch(text)
         if found is None:
             return None
         return Uid(found[1] == "q", int(found[2]), int(found[3]), int(found[4]))
+
+
+def with_try(text: str, tries: int) -> str:
+    """A request as people see it: asked again after its failure, r0c1n2 is r0c1n2.2."""
+    return text if tries == 1 else f"{text}.{tries}"
+
+
+def without_try(text: str) -> tuple[str, int]:
+    """The request that the ledger knows, and which try of it this is.
+
+    >>> without_try("r0c1n2.2"), without_try("r0c1n2")
+    (('r0c1n2', 2), ('r0c1n2', 1))
+    """
+    found = _TRY.search(text)
+    return (text, 1) if found is None else (text[: found.start()], int(found[1]))
 
 
 def group_text(first: Uid, last: Uid) -> str:
@@ -100,21 +122,30 @@ class Book:
     definition: dict[str, Any] = field(default_factory=dict)
     created: float = 0.0
     asked: dict[str, Asked] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)  # asked anew while somebody may still answer
     values: dict[str, Values] = field(default_factory=dict)
     writer: dict[str, str] = field(default_factory=dict)
     first: dict[int, str] = field(default_factory=dict)  # a request of each candidate told so far
     failures: dict[int, list[int]] = field(default_factory=dict)  # turns in which each one failed
+    failed: dict[str, int] = field(default_factory=dict)  # how often a request itself failed
     reasons: dict[str, str] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
     surplus: list[tuple[str, Values]] = field(default_factory=list)
     history: list[tuple[int, Values]] = field(default_factory=list)
+    deliveries: list[list[Any]] = field(default_factory=list)  # of history, each as it came
     sums: dict[str, tuple[int, Values]] = field(default_factory=dict)  # n and deviations of a group
     corrections: int = 0
     touched: list[str] = field(default_factory=list)  # requests whose fate changed since last read
+    base: int = 0  # first turn of the present frame
+    frames: int = 0  # how often the study was reframed
+    retired: dict[str, Values] = field(default_factory=dict)  # values of earlier frames
+    left: set[str] = field(default_factory=set)  # requests of earlier frames that were out
     rewritten: bool = False  # an earlier value changed: what was derived must be derived again
 
     def apply(self, number: int, event: dict[str, Any]) -> None:
         """Take one event in."""
+        if number != self.number + 1:
+            raise LedgerError(f"event {number} came after event {self.number}: one was missed")
         kind = event.get("kind")
         if kind not in KINDS:
             raise LedgerError(f"event {number} is of the unknown kind {kind!r}")
@@ -147,6 +178,8 @@ class Book:
 
     def _asked(self, event: dict[str, Any]) -> None:
         for uid in event["uids"]:
+            if uid in self.asked:  # its lease ran out: two may answer now
+                self.shared.add(uid)
             self.asked[uid] = Asked(event["by"], event["at"], event["lease"])
 
     def _told(self, event: dict[str, Any]) -> None:
@@ -168,6 +201,7 @@ class Book:
             request = Uid.parse(uid)
             assert request is not None, "a request was not checked before it was written down"
             self.failures.setdefault(request.candidate, []).append(request.turn)
+            self.failed[uid] = self.failed.get(uid, 0) + 1
             self.reasons[uid] = event["reason"]
             self.asked.pop(uid, None)
             self.touched.append(uid)
@@ -193,4 +227,27 @@ class Book:
         self.surplus += [(uid, tuple(values)) for uid, values in event["rows"]]
 
     def _history(self, event: dict[str, Any]) -> None:
+        self.deliveries.append(event["rows"])
         self.history += [(k, tuple(values)) for k, values in event["rows"]]
+
+    def _reframed(self, event: dict[str, Any]) -> None:
+        """Another frame: what was told is history from here on; failures and surplus stay."""
+        for uid, values in self.values.items():
+            request = Uid.parse(uid)
+            assert request is not None
+            self.history.append((request.candidate, values))
+        self.retired |= self.values
+        self.left |= set(self.asked) - set(self.values)
+        for kept in (self.values, self.writer, self.first, self.sums, self.asked, self.touched):
+            kept.clear()
+        self.definition, self.base, self.rewritten = event["definition"], event["turn"], False
+        self.frames += 1
+
+    def superseded(self, uid: str) -> bool:
+        """Whether a request is one from before the last reframe that was told, or could be."""
+        return uid in self.retired or uid in self.left
+
+    def carried(self, K: int) -> IntArray:
+        """Measurements of each candidate in earlier frames."""
+        told = [uid for uid in map(Uid.parse, self.retired) if uid is not None]
+        return np.bincount([uid.candidate for uid in told], minlength=K).astype(np.int64)

@@ -40,16 +40,20 @@ class Turn:
 class Course:
     """The policy's progress through a book."""
 
-    def __init__(self, problem: Problem, policy: Policy[Any]) -> None:
-        self.problem, self.policy = problem, policy
+    def __init__(
+        self, problem: Problem, policy: Policy[Any], base: int = 0, carried: IntArray | None = None
+    ) -> None:
+        self.problem, self.policy, self.base = problem, policy, base
+        nothing = np.zeros(problem.K, dtype=np.int64)
+        self.carried = nothing if carried is None else carried  # requests before a reframe
         self.restart()
 
     def restart(self) -> None:
         """Back to the first question."""
         self.state = self.policy.init(self.problem.setting)
-        self.before = np.zeros(self.problem.K, dtype=np.int64)  # requests of earlier turns
+        self.before = self.carried  # requests of earlier turns
         self.checks = 0
-        self.turn = self._turn(0)
+        self.turn = self._turn(self.base)
 
     @property
     def stop(self) -> StopReason | None:
@@ -112,9 +116,9 @@ class Course:
 
         A look at a design fixed beforehand needs none of its own; the checks of its first look count.
         """
-        if number and isinstance(self.policy, FixedDesign):
+        if number > self.base and isinstance(self.policy, FixedDesign):
             return []
-        count = check_points(self.problem.setting, want, CHECKS if number else FIRST_CHECKS)
+        count = check_points(self.problem.setting, want, CHECKS if number > self.base else FIRST_CHECKS)
         self.checks += count
         if not count:
             return []
@@ -189,7 +193,7 @@ class Course:
 
     def spans(self, book: Book) -> list[Span]:
         """Complete rounds as the tests of assumptions need them."""
-        rounds = complete_rounds(book, 0, self.turn.number)
+        rounds = complete_rounds(book, self.base, self.turn.number)
 
         def tallied(uids: list[Uid]) -> Tally:
             return self._tally(book, uids)
@@ -198,6 +202,15 @@ class Course:
             looks = len(self.policy.look_sizes(self.problem.setting))
             return by_half(self.problem, book, rounds, tallied, looks)
         return by_round(self.problem, book, rounds, tallied)
+
+    def pooled(self, book: Book) -> Tally:
+        """Earlier measurements as well: what estimates and pictures are made of, never a verdict."""
+        now = self.everything(book)
+        if not book.history:
+            return now
+        arms = [candidate for candidate, _ in book.history]
+        rows = [self._filled(candidate, values) for candidate, values in book.history]
+        return Tally.of(self.problem.K, arms, np.array(rows)).merge(now)
 
     def known_exact(self, book: Book) -> FloatArray:
         """Exact metrics as far as they are known, on the inner scale."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from paretoscope import table
@@ -13,6 +14,9 @@ from paretoscope.study.methods import Wishes
 from paretoscope.study.metric import Metric, parse_metric
 from paretoscope.study.problem import Problem
 from paretoscope.version import __version__
+
+# Why a method runs that its caller has named.
+_NAMED = "as asked for"
 
 
 def define(
@@ -41,11 +45,15 @@ def define(
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     if method != "auto":
         _check_once(method, given)
-    wishes = Wishes(**given, batches=batches, time=time)
+    return _settled(problem, method, Wishes(**given, batches=batches, time=time))
+
+
+def _settled(problem: Problem, method: Any, wishes: Wishes) -> dict[str, Any]:  # noqa: ANN401
+    """The definition of a problem with a method, named or chosen."""
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
-        choice = methods.Choice(method, "as asked for")
+        choice = methods.Choice(method, _NAMED)
     method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
     methods.check_terms(choice.policy, problem.setting)
     return {
@@ -57,6 +65,41 @@ def define(
     }
 
 
+def reframed(
+    old: dict[str, Any], problem: Problem, changed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A definition with other features, metrics or method; candidates, seed and wishes stay."""
+    unknown = set(changed) - {"features", "intercept", "metrics", "method"}
+    if unknown or not changed:
+        what = f"not {min(unknown)!r}" if unknown else "at least one"
+        raise UsageError(f"a study is reframed by features, metrics or method: {what}")
+    K, features, metrics = problem.K, problem.features, problem.metrics
+    if "features" in changed:
+        intercept = bool(changed.get("intercept", True))
+        columns = problem.candidates.columns
+        features = build_features(changed["features"], columns, K, intercept=intercept)
+    if "metrics" in changed:
+        parsed = (m if isinstance(m, Metric) else parse_metric(m) for m in changed["metrics"])
+        metrics = tuple(parsed)
+        names = [metric.name for metric in problem.metrics]
+        if [metric.name for metric in metrics] != names:
+            raise UsageError(f"a reframed study has the same metrics in the same order: {names}")
+    made = replace(problem, features=features, metrics=metrics)
+    method = changed.get("method", "auto")
+    if method == "auto" and "method" not in changed and old["reason"] == _NAMED:
+        method = methods.method_from_plain(old["method"])
+    return _settled(made, method, Wishes(**old["wishes"]))
+
+
+def check_kept(definition: dict[str, Any], rows: Iterable[Sequence[float | None]]) -> None:
+    """Refuse metrics that cannot have the values measured so far."""
+    metrics = [Metric.from_plain(plain) for plain in definition["problem"]["metrics"]]
+    for row in rows:
+        for metric, value in zip(metrics, row, strict=True):
+            if value is not None:
+                metric.check(value)
+
+
 def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (any policy)
     """A term of the method may be repeated, but not contradicted."""
     for key, value in given.items():
@@ -65,3 +108,68 @@ def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (a
             raise UsageError(
                 f"{key} is {own} in the method and {value} in the study: give it in one place"
             )
+
+
+# ---------------------------------------------------------------- two definitions side by side
+
+# Differences that a message names.
+_MOST = 5
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What differs between two definitions; versions, and reasons in words, are not compared.
+
+    Where "auto" chose both times, the methods are not either: a later version may choose a new one,
+    and the study keeps the one that it began with.
+    """
+    chosen = _NAMED not in {old["reason"], new["reason"]}
+    one, two = (_by_names(each, with_method=not chosen) for each in (old, new))
+    found = list(_differing(one, two, "")) or list(_differing(_rest(old), _rest(new), ""))
+    more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
+    return found[:_MOST] + more
+
+
+def _by_names(definition: dict[str, Any], *, with_method: bool) -> dict[str, Any]:
+    """A definition in which everything stands under the name that people gave it."""
+    problem, listed = definition["problem"], definition["problem"]["candidates"]
+    features = problem["features"] or {}
+    names, columns = [name for name, _ in listed["columns"]], [row for _, row in listed["columns"]]
+    cells = zip(*columns, strict=True) if columns else ((),) * len(listed["ids"])
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    return {
+        "method": definition["method"] if with_method else None,
+        "metric": {m["name"]: asdict(Metric.from_plain(m)) for m in problem["metrics"]},
+        "features": features.get("names"),
+        "seed": problem["seed"],
+        "number of candidates": len(listed["ids"]),
+        "candidate": dict(zip(listed["ids"], rows, strict=True)),
+        "asked": definition["wishes"],
+    }
+
+
+def _rest(definition: dict[str, Any]) -> dict[str, Any]:
+    """What is worth a word only where all that has a name is equal."""
+    problem = definition["problem"]
+    features = problem["features"] or {}
+    return {
+        "order of candidates": problem["candidates"]["ids"],
+        "order of metrics": [metric["name"] for metric in problem["metrics"]],
+        "features made": features.get("said"),
+        "numbers of the features": features.get("X"),
+    }
+
+
+def _differing(old: Any, new: Any, where: str) -> Iterator[str]:  # noqa: ANN401  (JSON values)
+    """Every place at which two JSON values differ."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*old, *new]):
+            inner = f"{where} {key}" if where else str(key)
+            yield from _differing(old.get(key), new.get(key), inner)
+    elif old != new:
+        yield f"{where} is {_short(old)} there and {_short(new)} here"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401  (a JSON value)
+    """A value as it is written, or its beginning."""
+    text = "not given" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

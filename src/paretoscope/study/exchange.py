@@ -94,6 +94,7 @@ _SAID: dict[Check, str] = {
     _is_uids: "a list of requests such as r0c1n2",
     _is_rows: "a list of [request, [numbers or nulls]]",
     _is_groups: "a list of [group such as r0c1n0to4, n, [means], [deviations]]",
+    _is_index: "a number from 0",
     _is_history: "a list of [number of the candidate, [numbers or nulls]]",
 }
 _DELIVERY: dict[str, Check] = {"by": _is_text, "at": _is_number}
@@ -108,6 +109,12 @@ SHAPES: dict[str, dict[str, Check]] = {
     "summed": {"rows": _is_groups, "reason": _is_text, **_DELIVERY},
     "surplus": {"rows": _is_rows},
     "history": {"rows": _is_history},
+    "reframed": {
+        "definition": _is_object,
+        "turn": _is_index,
+        "reason": _is_text,
+        "at": _is_number,
+    },
 }
 
 
@@ -286,12 +293,21 @@ def _shaped(events: list[Event]) -> tuple[bool, str]:
 
 
 def _defined(events: list[Event]) -> tuple[Problem, str]:
-    """Problem, method and wishes can be read."""
+    """Problem, method and wishes can be read, of every frame."""
+    for _, event in events[1:]:
+        if event["kind"] == "reframed":
+            _readable(event["definition"])
     definition = events[0][1]["definition"]
+    problem = _readable(definition)
+    return problem, f"{problem.K} candidates, {problem.d} metrics, {definition['method']['policy']}"
+
+
+def _readable(definition: dict[str, Any]) -> Problem:
+    """The problem of a definition whose method and wishes make sense."""
     problem = Problem.from_plain(definition["problem"])
     methods.check_terms(methods.method_from_plain(definition["method"]), problem.setting)
     Wishes(**definition["wishes"])
-    return problem, f"{problem.K} candidates, {problem.d} metrics, {definition['method']['policy']}"
+    return problem
 
 
 def _rows(event: dict[str, Any]) -> list[list[Any]]:
@@ -308,7 +324,7 @@ def _requested(problem: Problem, events: list[Event]) -> tuple[int, str]:
     """Requests name candidates, are asked before they are told, and told before corrected."""
     asked: set[str] = set()
     told: set[str] = set()
-    needs = {"told": asked, "summed": asked, "failed": asked, "surplus": told, "corrected": told}
+    needs = {"told": asked, "summed": asked, "failed": asked, "surplus": asked, "corrected": told}
     for number, event in events:
         uids = [*event.get("uids", []), *(row[0] for row in _rows(event))]
         for text in uids:
@@ -326,6 +342,8 @@ def _valued(problem: Problem, events: list[Event]) -> tuple[int, str]:
     """Every value is one that its metric can have."""
     n = 0
     for number, event in events:
+        if event["kind"] == "reframed":  # the metrics may have other bounds and scales from here
+            problem = Problem.from_plain(event["definition"]["problem"])
         for name, values in _rows(event) or event.get("rows", []):
             if len(values) != problem.d:
                 raise DataError(f"event {number}, {name}: {len(values)} values, not {problem.d}")

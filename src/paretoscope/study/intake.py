@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from paretoscope.errors import DataError
-from paretoscope.study.book import Book, Uid, Values, group_members
+from paretoscope.study.book import Book, Uid, Values, group_members, without_try
 from paretoscope.study.problem import Problem
 
 Row = Mapping[str, Any]
@@ -43,6 +43,7 @@ class Intake:
     sums: dict[str, tuple[int, Values, Values]] = field(
         default_factory=dict
     )  # n, means, deviations
+    unmeasured: list[str] = field(default_factory=list)  # of groups told in part: due again
     repeated: int = 0
     pending: int = 0
 
@@ -61,11 +62,14 @@ class Intake:
         if members:
             self._take_group(row, members)
             return
-        uid = self._request(row)
+        uid, tries = self._request(row)
         if uid in self.values or uid in self.failed:
             raise DataError(f"uid {uid} stands in two rows")
+        if self.book.superseded(uid):
+            self._take_late(uid, row)
+            return
         if row.get("failed"):
-            self._fail(uid, str(row["failed"]))
+            self._fail(uid, tries, str(row["failed"]))
             return
         values = self._values(row)
         if values is None:
@@ -77,13 +81,27 @@ class Intake:
             self._check_exact(uid, values)
             self.values[uid] = values
 
+    def _take_late(self, uid: str, row: Row) -> None:
+        """A row for a request from before the study was reframed: kept, and used for nothing."""
+        values = None if row.get("failed") else self._values(row)
+        before = self.book.retired.get(uid, values)
+        if values is None:
+            self.pending += 1
+        elif before != values:
+            raise DataError(f"uid {uid} was told before with other values, and is history now")
+        elif uid in self.book.retired or (uid, values) in self.book.surplus:
+            self.repeated += 1
+        else:
+            self.surplus.append((uid, values))
+
     def _take_group(self, row: Row, members: list[str]) -> None:
         """Sort a row that sums up several measurements of one candidate."""
-        group = str(row["uid"])
+        group, tries = without_try(str(row["uid"]))
         self._request({**row, "uid": members[0]})
         values = None if row.get("failed") else self._values(row)
         if row.get("failed"):
-            self._fail(members[0], str(row["failed"]))
+            if self._fail(members[0], tries, str(row["failed"])):
+                self._give_back(members[1:])
             return
         if values is None:
             self.pending += 1
@@ -100,6 +118,12 @@ class Intake:
             self._open(uid)
         self._check_exact(members[0], values)
         self.sums[group] = (n, values, deviations)
+        self._give_back(members[n:])
+
+    def _give_back(self, uids: Sequence[str]) -> None:
+        """What a row was to sum up and was not measured: nobody else can tell it any more."""
+        told = self.book.values
+        self.unmeasured += [uid for uid in uids if uid in self.book.asked and uid not in told]
 
     def spread_of(self, row: Row, size: int) -> tuple[int, Values]:
         """How many measurements a summary is of, and their standard deviations."""
@@ -121,13 +145,21 @@ class Intake:
             spread.append(float(sd))
         return n, tuple(spread)
 
-    def _fail(self, uid: str, reason: str) -> None:
-        """One failure more; the same one told again, before it was asked again, counts once."""
-        self._open(uid)
-        if uid in self.book.asked:
-            self.failed[uid] = reason
-        else:
+    def _fail(self, uid: str, tries: int, reason: str) -> bool:
+        """One failure more, unless this try is known to have failed, or another has been told."""
+        known = tries <= self.book.failed.get(uid, 0)
+        if known or (uid in self.book.values and self._by_another(uid)):
             self.repeated += 1
+            return False
+        self._open(uid)
+        if uid not in self.book.asked:
+            raise DataError(f"uid {uid} was given back: ask for it again")
+        self.failed[uid] = reason
+        return True
+
+    def _by_another(self, uid: str) -> bool:
+        """Whether a request that was told may have been measured twice, by two of them."""
+        return self.by != self.book.writer[uid] or uid in self.book.shared
 
     def _check_exact(self, uid: str, values: Values) -> None:
         """An exact metric has one value per candidate: another one is a mistake, or noise."""
@@ -142,8 +174,8 @@ class Intake:
                     " declare it noisy, or correct it"
                 )
 
-    def _request(self, row: Row) -> str:
-        """The request a row answers, which must be one of this study's."""
+    def _request(self, row: Row) -> tuple[str, int]:
+        """The request a row answers, which must be one of this study's, and which try of it."""
         text = str(row.get("uid", ""))
         uid = Uid.parse(text)
         if uid is None or uid.candidate >= self.problem.K:
@@ -151,7 +183,7 @@ class Intake:
         name = self.problem.candidates.ids[uid.candidate]
         if row.get("candidate") is not None and str(row["candidate"]) != name:
             raise DataError(f"uid {text} was asked for candidate {name}, not {row['candidate']}")
-        return text
+        return without_try(text)
 
     def _values(self, row: Row) -> Values | None:
         """The checked values of a row; None while some metric is blank."""
@@ -176,7 +208,7 @@ class Intake:
         before = self.book.values[uid]
         if before == values or (uid, values) in self.book.surplus:
             self.repeated += 1
-        elif self.by != self.book.writer[uid]:
+        elif self._by_another(uid):
             self.surplus.append((uid, values))
         else:
             pairs = zip(self.problem.metrics, before, strict=True)
@@ -193,6 +225,9 @@ class Intake:
             groups = [[g, n, list(m), list(s)] for g, (n, m, s) in self.sums.items()]
             event = {"kind": "summed", "rows": groups, "reason": "", "by": self.by, "at": now}
             made.append(event)
+        if self.unmeasured:
+            reason = "asked for in a row that sums up fewer"
+            made.append({"kind": "returned", "uids": self.unmeasured, "reason": reason})
         for reason in dict.fromkeys(self.failed.values()):
             uids = [uid for uid, said in self.failed.items() if said == reason]
             made.append(

@@ -2,7 +2,7 @@
 
 Write first, then believe: every call that changes anything appends an event to the ledger, and the
 live state moves only by folding the ledger's events (`Book.apply`). When others have appended in
-the meantime, their events are folded first and the call is decided again.
+the meantime, their events are folded first and the call is decided again. Threads take turns.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import RLock
 from typing import Any, Self, TypeVar
 
-from paretoscope import summary
+from paretoscope import history, summary
 from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy
-from paretoscope.study import assumptions, forecast, methods, result
+from paretoscope.study import assumptions, forecast, methods, remedy, result
 from paretoscope.study.batch import Batch, Request
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book, Uid, with_try, without_try
 from paretoscope.study.course import Course
-from paretoscope.study.definition import define
+from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.intake import Intake, Told, corrected, regrouped
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Result
+from paretoscope.study.sharing import in_turn, or_close
 from paretoscope.study.status import Status
 
 T = TypeVar("T")
@@ -48,17 +50,23 @@ class Study:
 
     def __init__(self, ledger: Ledger, clock: Callable[[], float] = time.time) -> None:
         self.ledger, self.clock = ledger, clock
+        self._lock = RLock()
         self._book = Book()
         self._read_on()
         if not self._book.definition:
             raise LedgerError("the store is empty: create the study first")
-        definition = self._book.definition
+        self._adopt()
+        self._course.advance(self._book)
+
+    def _adopt(self) -> None:
+        """Take the present definition for the live one."""
+        book, definition = self._book, self._book.definition
         self.problem = Problem.from_plain(definition["problem"])
         self.policy: Policy[Any] = methods.method_from_plain(definition["method"])
         self.wishes = Wishes(**definition["wishes"])
         self.reason: str = definition["reason"]
-        self._course = Course(self.problem, self.policy)
-        self._course.advance(self._book)
+        self._frames = book.frames
+        self._course = Course(self.problem, self.policy, book.base, book.carried(self.problem.K))
 
     # ------------------------------------------------------------ making and opening
 
@@ -91,12 +99,12 @@ class Study:
             If a candidate or a cell cannot be used.
         """
         made = define(**definition)  # before the store is touched
-        return cls.on(open_ledger(where, create=True), made)
+        return or_close(open_ledger(where, create=True), lambda ledger: cls.on(ledger, made))
 
     @classmethod
     def open(cls, where: str | Path) -> Self:
         """The study at an address."""
-        return cls(open_ledger(where, create=False))
+        return or_close(open_ledger(where, create=False), cls)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -123,7 +131,7 @@ class Study:
         study = cls(ledger, clock)
         difference = differences(study._book.definition, definition)
         if difference:
-            raise UsageError("the store holds another study: " + "; ".join(difference[:5]))
+            raise UsageError("the store holds another study: " + "; ".join(difference))
         return study
 
     def _read_on(self) -> None:
@@ -131,24 +139,34 @@ class Study:
         for number, event in self.ledger.read(after=self._book.number):
             self._book.apply(number, event)
 
+    @in_turn
     def refresh(self) -> None:
         """Take in what others have told."""
         self._read_on()
+        if self._book.frames != self._frames:
+            self._adopt()
         self._course.advance(self._book)
 
+    @in_turn
     def _commit(self, decide: Callable[[], tuple[list[Record], T]]) -> T:
         """Append what is decided, having seen everything; decide again if others were faster."""
+        self.refresh()
         while True:
-            self.refresh()
+            seen = self._book.number
             records, answer = decide()
             if not records:
                 return answer
             try:
-                self.ledger.append(records, expect=self._book.number)
-            except Conflict:
-                continue
-            self.refresh()
-            return answer
+                self.ledger.append(records, expect=seen)
+            except Conflict as conflict:
+                self.refresh()
+                if self._book.number == seen:  # it holds fewer events than were read from it
+                    raise LedgerError(
+                        f"the store was replaced: open it again ({conflict})"
+                    ) from None
+            else:
+                self.refresh()
+                return answer
 
     # ------------------------------------------------------------ asking
 
@@ -173,6 +191,7 @@ class Study:
 
         return Batch(self.problem, self._commit(decide))
 
+    @in_turn
     def peek(self, n: int | None = None) -> list[Request]:
         """What `ask` would give now; nobody has it, and nothing is stored."""
         self.refresh()
@@ -192,8 +211,10 @@ class Study:
         uid = Uid.parse(text)
         assert uid is not None
         name = self.problem.candidates.ids[uid.candidate]
-        return Request(text, name, self._course.replicate(uid), uid.turn + 1)
+        shown = with_try(text, 1 + self._book.failed.get(text, 0))
+        return Request(shown, name, self._course.replicate(uid), uid.turn + 1)
 
+    @in_turn
     def pending(self) -> list[Request]:
         """Requests that somebody has, and nothing has come of yet."""
         now = self.clock()
@@ -210,7 +231,8 @@ class Study:
 
     def _give(self, kind: str, uids: Iterable[str] | None, reason: str) -> int:
         """Requests that somebody has, returned or written off."""
-        named = [uids] if isinstance(uids, str) else None if uids is None else list(uids)
+        given = [uids] if isinstance(uids, str) else uids
+        named = None if given is None else [without_try(uid)[0] for uid in given]
 
         def decide() -> tuple[list[Record], int]:
             now = self.clock()
@@ -286,32 +308,75 @@ class Study:
         A row that summed up several measurements is corrected by its group, with their
         ``deviations``.
         """
+        name, _ = without_try(uid)
 
         def decide() -> tuple[list[Record], None]:
             book, now = self._book, self.clock()
-            if uid in book.sums:
-                row = {**values, "n": book.sums[uid][0], "deviations": deviations}
-                return [regrouped(self.problem, book, uid, row, reason, now)], None
-            rows = corrected(self.problem, book, uid, self.problem.check_row(values))
+            if name in book.sums:
+                row = {**values, "n": book.sums[name][0], "deviations": deviations}
+                return [regrouped(self.problem, book, name, row, reason, now)], None
+            rows = corrected(self.problem, book, name, self.problem.check_row(values))
             return [{"kind": "corrected", "rows": rows, "reason": reason}], None
 
         self._commit(decide)
 
-    def add_history(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Earlier measurements, for estimates and pictures; they never enter a certificate."""
-        index = self.problem.candidates.index
-        lines: list[list[Any]] = []
-        for position, row in enumerate(rows):
-            name = str(row.get("candidate", ""))
-            if name not in index:
-                raise DataError(f"row {position + 1}: there is no candidate {name!r}")
-            values = {k: v for k, v in row.items() if k != "candidate"}
-            lines.append([index[name], list(self.problem.check_row(values))])
+    def add_history(self, rows: Any) -> int:  # noqa: ANN401  (mappings, a frame or a file)
+        """Earlier measurements, for estimates and pictures; they never enter a certificate.
+
+        Parameters
+        ----------
+        rows : list of mappings, frame or path
+            With ``candidate`` and every metric. The same rows given again are not added again: 0.
+
+        Raises
+        ------
+        DataError
+            If any row cannot be used; nothing is stored then.
+        """
+        lines = history.read_history(rows, self.problem)
         event = {"kind": "history", "rows": lines}
-        return self._commit(lambda: ([event] if lines else [], len(lines)))
+
+        def decide() -> tuple[list[Record], int]:
+            known = not lines or lines in self._book.deliveries
+            return ([], 0) if known else ([event], len(lines))
+
+        return self._commit(decide)
+
+    def reframe(self, reason: str, **changed: Any) -> None:  # noqa: ANN401  (as in `create`)
+        """Go on with other features, metrics or method; what was measured so far becomes history.
+
+        A certificate then comes from new measurements alone, at the full risk.
+
+        Parameters
+        ----------
+        reason : str
+            Why; kept with the study.
+        features, intercept, metrics, method : optional
+            As in `create`; what is not given stays, but for a method that "auto" had chosen.
+
+        Raises
+        ------
+        UsageError
+            If nothing is changed, or the new terms make no sense.
+        """
+
+        def decide() -> tuple[list[Record], None]:
+            made = reframed(self._book.definition, self.problem, changed)
+            check_kept(made, [*self._book.values.values(), *(row for _, row in self._book.history)])
+            turn, now = self._course.turn.number + 1, self.clock()
+            event = {"definition": made, "turn": turn, "reason": reason, "at": now}
+            return [{"kind": "reframed", **event}], None
+
+        self._commit(decide)
+
+    def proposals(self) -> list[remedy.Proposal]:
+        """Other features to go on with where the linear model does not fit, with what each would cost."""
+        self.refresh()
+        return remedy.proposals(self.problem, self.wishes, self._course.everything(self._book))
 
     # ------------------------------------------------------------ reading
 
+    @in_turn
     def result(self) -> Result:
         """What is known at present."""
         self.refresh()
@@ -321,17 +386,18 @@ class Study:
         found_out = assumptions.examine(self.problem, course.spans(book), pooled=True)
         certificate = assumptions.judged(verdict.certificate, found_out)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
-        found = result.estimate(self.problem, tally, course.known_exact(book))
+        found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
         return Result(self.problem, verdict, certificate, found, tally.counts, found_out)
 
+    @in_turn
     def status(self) -> Status:
         """Where the study stands, for a person."""
         now = self.result()
         turn, clock = self._course.turn, self.clock()
-        tally = self._course.everything(self._book)
+        tally = self._course.pooled(self._book)
         return Status(
             round=turn.number + 1,
-            done=int(tally.counts.sum()),
+            done=int(now.counts.sum()),
             due=len(turn.waiting) if self._course.stop is None else 0,
             outstanding=sum(self._book.out(uid, clock) for uid in turn.waiting),
             counts={word: now.status.count(word) for word in sorted(set(now.status))},
@@ -359,17 +425,3 @@ class Study:
         tally, exact = self._course.everything(self._book), self._course.known_exact(self._book)
         belief = forecast.believe(self.problem, tally, exact)
         return forecast.outlook(self.problem, policy, belief, runs, self.problem.seed)
-
-
-def differences(old: Any, new: Any, where: str = "") -> list[str]:  # noqa: ANN401  (JSON values)
-    """What differs between two definitions, as sentences; versions are not compared."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        found = []
-        for key in sorted({*old, *new} - {"version"}):
-            inner = f"{where}.{key}" if where else key
-            found += differences(old.get(key), new.get(key), inner)
-        return found
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        pairs = enumerate(zip(old, new, strict=True))
-        return [text for k, (a, b) in pairs for text in differences(a, b, f"{where}[{k}]")]
-    return [] if old == new else [f"{where} is {old!r} there and {new!r} here"[:200]]
