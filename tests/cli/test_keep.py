@@ -131,7 +131,11 @@ def told():
 
 def test_a_whole_study_is_sound_and_comes_back(told):
     lines, study = told
-    assert {json.loads(line)["event"]["kind"] for line in lines} >= KINDS - {"surplus", "summed"}
+    assert {json.loads(line)["event"]["kind"] for line in lines} >= KINDS - {
+        "surplus",
+        "summed",
+        "reframed",
+    }
     assert all(finding.fine for finding in examine(study.ledger))
     import_study(lines, "back.study")
     with Study.open("back.study") as back:
@@ -170,7 +174,7 @@ VALUES = st.recursive(
 def test_values_of_any_type_are_taken_or_refused_never_more(kind, value):
     for key in SHAPES[kind]:
         event = {"kind": kind, "at": 1.0, "by": "", "lease": None, "reason": "", "uids": []}
-        event |= {"rows": [], "definition": {}, key: value}
+        event |= {"rows": [], "definition": {}, "turn": 0, key: value}
         event = {k: v for k, v in event.items() if k in {"kind", *SHAPES[kind]}}
         if SHAPES[kind][key](value):
             assert check_event(event) is event

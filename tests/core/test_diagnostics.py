@@ -123,7 +123,9 @@ def test_trend_is_the_regression_with_a_mean_for_each_arm():
     cov = np.linalg.inv(Z.T @ Z)[-1, -1] * ss[0] / (n - 4)
     found = diagnostics.trend(rep)
     assert found.size[0] == pytest.approx(beta[-1])
-    assert found.p[0] == pytest.approx(2 * stats.t.sf(abs(beta[-1]) / np.sqrt(cov), n - 4), rel=1e-6)
+    assert found.p[0] == pytest.approx(
+        2 * stats.t.sf(abs(beta[-1]) / np.sqrt(cov), n - 4), rel=1e-6
+    )
 
 
 def test_copies_are_named_unless_values_come_in_steps():
@@ -146,7 +148,9 @@ def test_an_exchange_is_found_and_healthy_rounds_show_none():
 
 
 def test_a_metric_that_never_varies():
-    rep = Replicates(np.array([0, 0, 1, 1]), np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0], [2.0, 1.5]]))
+    rep = Replicates(
+        np.array([0, 0, 1, 1]), np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0], [2.0, 1.5]])
+    )
     assert diagnostics.constant(rep).tolist() == [1.0, 0.0]
 
 

@@ -9,6 +9,7 @@ from paretoscope.cli.lazy import Entry, LazyGroup
 
 _MAKE, _LAB = "paretoscope.cli.make", "paretoscope.cli.lab"
 _LOOK, _KEEP = "paretoscope.cli.look", "paretoscope.cli.keep"
+_CLINIC = "paretoscope.cli.clinic"
 
 COMMANDS = {
     "init": Entry(_MAKE, "Write a commented study.toml to fill in."),
@@ -24,7 +25,8 @@ COMMANDS = {
     "correct": Entry(_LAB, "Replace a value that was told wrongly."),
     "export": Entry(_KEEP, "All events as JSON lines."),
     "import": Entry(_KEEP, "A new study from exported events."),
-    "doctor": Entry(_KEEP, "Check that a study is whole."),
+    "doctor": Entry(_CLINIC, "Check a study and what its certificate assumes."),
+    "reframe": Entry(_CLINIC, "Go on with other features, the past as history."),
 }
 
 _EPILOG = """\b

@@ -1,16 +1,15 @@
-"""Commands that keep a study safe: export, import, doctor."""
+"""Commands that keep a study safe: export and import."""
 
 from __future__ import annotations
 
 import click
 
 from paretoscope.cli import show
-from paretoscope.cli.lazy import STORE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.errors import DataError, UsageError
 from paretoscope.ledger import open_ledger
-from paretoscope.study.exchange import examine, export_lines, import_study, schema_text
+from paretoscope.study.exchange import export_lines, import_study, schema_text
 
 
 @click.command("export")
@@ -57,26 +56,3 @@ def import_command(path: str, where: str, *, as_json: bool) -> None:
         show.emit({"events": events, "study": where})
     else:
         click.echo(f"{show.count(events, 'event')} in {where}.")
-
-
-@click.command("doctor")
-@study_argument
-@json_option
-@click.pass_context
-def doctor_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
-    """Check that a study is whole, and say what was checked; nothing is changed.
-
-    The exit code is 5 if something is wrong.
-    """
-    with open_ledger(where, create=False) as ledger:
-        findings = examine(ledger)
-    sound = all(finding.fine for finding in findings)
-    if as_json:
-        show.emit({"sound": sound, "findings": findings})
-    else:
-        for finding in findings:
-            mark = "ok   " if finding.fine else "WRONG"
-            show.facts([(f"{mark} {finding.check:<10}", finding.said)])
-        verdict = "The study is whole." if sound else "The study is damaged: restore a copy."
-        click.echo(verdict)
-    ctx.exit(0 if sound else STORE)

@@ -17,6 +17,7 @@ from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.core.dominance import non_dominated
 from paretoscope.study import Metric, Request, Result, Status, Study
+from paretoscope.study.assumptions import plain
 from paretoscope.study.methods import predicted_need
 from paretoscope.table import write_table
 
@@ -270,6 +271,7 @@ def _result_data(status: Status) -> dict[str, Any]:
             "assumptions": certificate.assumptions,
             "measurements": certificate.pulls,
         },
+        "checks": plain(result.assumptions),
         "margins": result.margins,
         "cover": result.cover(),
         "table": result.table(),

@@ -175,7 +175,7 @@ def tails(rep: Replicates, level: float) -> Effect:
     """Whether the noise has heavier tails than a Gaussian: kurtosis of the residuals, its law drawn."""
     rep = rep.repeated()
     d = rep.Y.shape[1]
-    if rep.df < 8:  # fewer residuals have no tails  # noqa: PLR2004
+    if rep.df < 8:  # fewer residuals have no tails
         return _nothing(d)
     order = np.argsort(rep.group, kind="stable")
     blocks = _Blocks(rep.sizes)
@@ -218,7 +218,8 @@ class _Blocks:
         return out
 
     def _means(self, Y: FloatArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(Y, self.starts, axis=1) / self.sizes)
+        sums: FloatArray = np.add.reduceat(Y, self.starts, axis=1)
+        return sums / self.sizes
 
     def brown_forsythe(self, Y: FloatArray) -> FloatArray:
         """Spread between arms of the distances from the median, over that within arms."""
@@ -256,7 +257,7 @@ def copies(Y: FloatArray, spare: float = 0.3) -> list[IntArray]:
 def constant(rep: Replicates) -> FloatArray:
     """Objectives that never vary within an arm, though arms were repeated (1.0 or 0.0 each)."""
     still = rep.squares.sum(axis=0) <= 0.0
-    return (still & (rep.df > 0)).astype(np.float64)
+    return np.asarray(still & (rep.df > 0), dtype=np.float64)
 
 
 class Swap(NamedTuple):
@@ -275,11 +276,11 @@ def swaps(rep: Replicates, level: float, most: int = 60) -> list[Swap]:
     whatever D is. Only the ``most`` measurements farthest from their arm are paired.
     """
     n = len(rep.group)
-    if rep.df < 8 or not (rep.squares.sum(axis=0) > 0).all():  # noqa: PLR2004
+    if rep.df < 8 or not (rep.squares.sum(axis=0) > 0).all():
         return []
     scale = np.sqrt(rep.squares.sum(axis=0) / rep.df)
     size = rep.sizes[rep.group]
-    usable = np.flatnonzero(size >= 3)  # noqa: PLR2004  (a mean without the value itself)
+    usable = np.flatnonzero(size >= 3)
     own = rep.residual * (size / np.maximum(size - 1, 1))[:, None] / scale  # from the others' mean
     far = usable[np.argsort(-np.square(own[usable]).sum(axis=1), kind="stable")[:most]]
     base = (rep.Y / scale) - own  # mean of the others of the arm
@@ -289,12 +290,21 @@ def swaps(rep: Replicates, level: float, most: int = 60) -> list[Swap]:
             if rep.group[i] != rep.group[j]:
                 p = _swap_p(rep.Y / scale, base, size, i, j, rep.df) * n * (n - 1) / 2
                 found += [Swap(min(i, j), max(i, j), p)] if p <= level else []
-    return sorted(found, key=lambda swap: swap.p)
+    return _apart(sorted(found, key=lambda swap: swap.p))
 
 
-def _swap_p(
-    Y: FloatArray, base: FloatArray, size: IntArray, i: int, j: int, nu: int
-) -> float:
+def _apart(found: list[Swap]) -> list[Swap]:
+    """The best pairs in which no measurement stands twice."""
+    used: set[int] = set()
+    kept = []
+    for swap in found:
+        if not used & {swap.first, swap.second}:
+            kept.append(swap)
+            used |= {swap.first, swap.second}
+    return kept
+
+
+def _swap_p(Y: FloatArray, base: FloatArray, size: IntArray, i: int, j: int, nu: int) -> float:
     """Probability of the saving of one exchange; means of n - 1 others widen it by n / (n - 1)."""
     before = np.square(Y[i] - base[i]).sum() + np.square(Y[j] - base[j]).sum()
     after = np.square(Y[i] - base[j]).sum() + np.square(Y[j] - base[i]).sum()

@@ -68,7 +68,7 @@ class Seen:
     @property
     def level(self) -> float:
         """Level of one objective in this round."""
-        return LEVEL * self.span.share / self.rep.Y.shape[1]
+        return LEVEL * self.span.share / int(self.rep.Y.shape[1])
 
 
 class _Worst(NamedTuple):
@@ -119,7 +119,7 @@ def judged(certificate: Certificate, found: Sequence[Assumption]) -> Certificate
     if linear is not None and linear.verdict == "untested":
         return replace(certificate, certified=False, reason="linearity untested")
     said = [] if linear is None else [linear.said]
-    blind = [a.name for a in found if a.verdict == "untested"]
+    blind = [a.name for a in found if a.verdict == "untested" and a is not _INDEPENDENT]
     said += [f"assumed without test: {', '.join(blind)}"] if blind else []
     return replace(certificate, assumptions=(*certificate.assumptions, *said))
 
@@ -191,7 +191,9 @@ def _declared(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
         f"{names[worst.metric]}: sigma is declared as {s:.3g}, and replicates say"
         f" {s * worst.size:.3g} (p = {worst.p:.2g})"
     )
-    return [Assumption("noise scale", "broken", said, "declare the larger one, or unknown", worst.p)]
+    return [
+        Assumption("noise scale", "broken", said, "declare the larger one, or unknown", worst.p)
+    ]
 
 
 def _equal(problem: Problem, seen: Sequence[Seen], *, pooled: bool) -> list[Assumption]:
@@ -206,7 +208,9 @@ def _equal(problem: Problem, seen: Sequence[Seen], *, pooled: bool) -> list[Assu
     if worst is None:
         return [_unseen("equal noise", "equal noise of all candidates was assumed without test")]
     if worst.ratio > 1.0:
-        return [Assumption("equal noise", "holds", "no candidate is noisier than others", "", worst.p)]
+        return [
+            Assumption("equal noise", "holds", "no candidate is noisier than others", "", worst.p)
+        ]
     said = (
         f"{names[worst.metric]}: the noise differs between candidates, up to {worst.size:.2g}"
         f" times the common one (p = {worst.p:.2g})"
@@ -300,7 +304,9 @@ def _swapped(problem: Problem, span: Span, swap: diagnostics.Swap) -> Assumption
     a, b = (span.uids[k] for k in (swap.first, swap.second))
     who = " and ".join(ids[int(span.arms[k])] for k in (swap.first, swap.second))
     said = f"{a} and {b} (candidates {who}) look exchanged (p = {swap.p:.2g})"
-    return Assumption("exchange", "noticed", said, "compare with the notes; correct both", swap.p, (a, b))
+    return Assumption(
+        "exchange", "noticed", said, "compare with the notes; correct both", swap.p, (a, b)
+    )
 
 
 def _unseen(name: str, said: str, remedy: str = "") -> Assumption:
@@ -309,4 +315,4 @@ def _unseen(name: str, said: str, remedy: str = "") -> Assumption:
 
 def plain(found: Iterable[Assumption]) -> list[dict[str, Any]]:
     """Assumptions for scripts."""
-    return [vars(a) | {"rows": list(a.rows)} for a in found]
+    return [{**vars(a), "rows": list(a.rows)} for a in found]

@@ -118,7 +118,9 @@ class Course:
         """
         if number > self.base and isinstance(self.policy, FixedDesign):
             return []
-        count = check_points(self.problem.setting, want, CHECKS if number > self.base else FIRST_CHECKS)
+        count = check_points(
+            self.problem.setting, want, CHECKS if number > self.base else FIRST_CHECKS
+        )
         self.checks += count
         if not count:
             return []

@@ -65,9 +65,7 @@ def _settled(problem: Problem, method: Any, wishes: Wishes) -> dict[str, Any]:  
     }
 
 
-def reframed(
-    old: dict[str, Any], problem: Problem, changed: Mapping[str, Any]
-) -> dict[str, Any]:
+def reframed(old: dict[str, Any], problem: Problem, changed: Mapping[str, Any]) -> dict[str, Any]:
     """A definition with other features, metrics or method; candidates, seed and wishes stay."""
     unknown = set(changed) - {"features", "intercept", "metrics", "method"}
     if unknown or not changed:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from paretoscope.core import least_squares
 from paretoscope.core.arrays import FloatArray, IntArray
@@ -95,6 +96,31 @@ def _span(problem: Problem, book: Book, rows: Rows, tallied: Tallied, share: flo
     Y = np.array(values).reshape(len(texts), problem.d)[:, problem.setting.noisy]
     tally = tallied([uid for _, uid in rows])
     return Span(texts, problem.setting.model.inverse[candidates], Y, share, tally)
+
+
+class Scale(NamedTuple):
+    """Noise of one metric on its inner scale, with 95 % limits, from ``nu`` spare replicates."""
+
+    metric: str
+    sigma: float
+    low: float
+    high: float
+    nu: int
+
+
+def pilot(problem: Problem, tally: Tally) -> list[Scale]:
+    """What replicates say of the noise of each metric; not a number where there are none."""
+    model = problem.setting.model
+    arms = noisy_part(problem.setting, by_arm(model.first, model.inverse, tally))
+    seen = arms.counts > 0
+    nu = int(arms.counts.sum() - seen.sum())
+    squares = arms.m2[seen].sum(axis=0)
+    low, high = (special.chdtri(nu, p) if nu else np.nan for p in (0.025, 0.975))
+    names = [metric.name for metric in problem.metrics if not metric.exact]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides = [np.sqrt(squares / part).tolist() for part in (np.float64(nu), low, high)]
+    rows = zip(names, *sides, strict=True)
+    return [Scale(name, sigma, least, most, nu) for name, sigma, least, most in rows]
 
 
 def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:

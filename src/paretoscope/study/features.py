@@ -111,7 +111,9 @@ def _term(name: str, columns: Columns) -> list[tuple[str, FloatArray]]:
         return _column(name, columns)
     made: list[tuple[str, FloatArray]] = []
     for factor in name.split(":"):
-        base, _, power = factor.strip().rpartition("^") if "^" in factor else (factor.strip(), "", "1")
+        base, _, power = (
+            factor.strip().rpartition("^") if "^" in factor else (factor.strip(), "", "1")
+        )
         if base not in columns or power not in {"1", "2", "3"}:
             raise UsageError(
                 f"feature {name!r} is no column: there are {sorted(columns)}, and products such as"

@@ -32,6 +32,7 @@ class _Options:
     of: int | None = None
     statistic: str = "mean"
     resolution: float = 0.0
+    misfit: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Metric(_Options):
         What one measurement is, when a run prints a list of values.
     resolution : float
         Step of the recorded values.
+    misfit : float
+        Largest distance of a true mean from the linear model; on the log scale that of the logarithm.
 
     Raises
     ------
@@ -117,6 +120,8 @@ class Metric(_Options):
             in {None, "unknown"}
             or (isinstance(self.sigma, (int, float)) and 0 < self.sigma < math.inf),
             f"resolution {self.resolution}: not negative": 0 <= self.resolution < math.inf,
+            f"misfit {self.misfit}: not negative": 0 <= self.misfit < math.inf,
+            "an exact metric has no misfit": self.misfit == 0 or not self.exact,
             "a resolution needs the linear scale": self.resolution == 0 or self.scale == "linear",
         }
         for sentence, holds in rules.items():

@@ -130,9 +130,17 @@ class Problem:
             exact=self.exact,
             known=known if self.exact.any() else None,
             epsilon=self.epsilon,
+            zeta=self.misfit,
             scale=tuple(metric.scale for metric in self.metrics),
             seed=self.seed,
         )
+
+    @property
+    def misfit(self) -> FloatArray | None:
+        """What the linear model may be wrong by, per metric; None where it must hold."""
+        if self.features is None or not any(metric.misfit for metric in self.metrics):
+            return None
+        return np.array([metric.misfit for metric in self.metrics])
 
     @cached_property
     def epsilon(self) -> FloatArray | None:

@@ -21,7 +21,7 @@ from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy
-from paretoscope.study import assumptions, forecast, methods, remedy, result
+from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result
 from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid, with_try, without_try
 from paretoscope.study.course import Course
@@ -373,6 +373,11 @@ class Study:
         """Other features to go on with where the linear model does not fit, with what each would cost."""
         self.refresh()
         return remedy.proposals(self.problem, self.wishes, self._course.everything(self._book))
+
+    def pilot(self) -> list[evidence.Scale]:
+        """The noise of each metric as replicates show it so far."""
+        self.refresh()
+        return evidence.pilot(self.problem, self._course.everything(self._book))
 
     # ------------------------------------------------------------ reading
 

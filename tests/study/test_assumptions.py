@@ -1,0 +1,371 @@
+"""Assumptions are tested: healthy studies pass within the level, and broken ones get no certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paretoscope.errors import DataError, UsageError
+from paretoscope.policies import GEGE, FixedDesign, Uniform
+from paretoscope.study.assumptions import LEVEL, LINEAR
+from paretoscope.study.book import Uid
+from paretoscope.study.metric import Metric
+from paretoscope.study.study import Study
+from tests.statistics import above, at_least, at_most
+from tests.study.lab import fresh
+
+DELTA = 0.1
+SIGMA = 0.1
+# Runs in every test session, and behind `make test-long`.
+RUNS = [pytest.param(30, id="30 runs"), pytest.param(500, id="500 runs", marks=pytest.mark.long)]
+
+
+def plane(K=40, bend=0.0, seed=0):
+    """Two columns, and two means that are linear in them but for a bend."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, (K, 2))
+    mu = x @ np.array([[1.0, -0.6], [0.3, 0.8]])
+    mu[:, 0] -= bend * x[:, 0] ** 2
+    return {"a": x[:, 0].tolist(), "b": x[:, 1].tolist()}, mu
+
+
+def ties(pairs=12, near=1e-6):
+    """Pairs of candidates on a front, one of each pair worse by next to nothing."""
+    t = np.linspace(0.0, 1.0, pairs)
+    front = np.column_stack([t, 1.0 - t])
+    return np.concatenate([front, front - near])
+
+
+def measure(study, mu, rng, sigma=SIGMA, drift=0.0, most=4):
+    """Whole rounds in the order asked, until the study stops; drift in units of sigma per round."""
+    for _ in range(most):
+        batch = list(study.ask())
+        if not batch:
+            return
+        time = np.linspace(0.0, 1.0, len(batch))
+        arms = [Uid.parse(r.uid).candidate for r in batch]
+        Y = mu[arms] + sigma * rng.standard_normal((len(batch), mu.shape[1]))
+        Y += drift * sigma * time[:, None]
+        names = [metric.name for metric in study.problem.metrics]
+        study.tell(
+            [
+                {"uid": r.uid, **dict(zip(names, y, strict=True))}
+                for r, y in zip(batch, Y.tolist(), strict=True)
+            ]
+        )
+
+
+def pair(sigma=None, **options):
+    return [Metric(name, sigma=sigma, **options) for name in ("y1", "y2")]
+
+
+def wrong(verdict, mu, epsilon=0.0):
+    """Whether a label is false."""
+    gap = (mu[None, :, :] - mu[:, None, :]).min(axis=2)  # gap[i, j]: how far j is above i
+    strictly = (mu[None] >= mu[:, None]).all(axis=2) & (mu[None] > mu[:, None]).any(axis=2)
+    front, near = ~strictly.any(axis=1), gap.max(axis=1) <= epsilon
+    return bool(
+        (verdict.accepted & ~front).any()
+        or (verdict.near & ~near).any()
+        or (verdict.rejected & front).any()
+    )
+
+
+def verdicts(study):
+    return {a.name: a.verdict for a in study.result().assumptions}
+
+
+# ---------------------------------------------------------------- level
+
+
+def broken_in(runs, make):
+    """How often each assumption of a healthy study is called broken or noticed."""
+    count = {}
+    for seed in range(runs):
+        study = make(seed)
+        for a in study.result().assumptions:
+            count[a.name] = count.get(a.name, 0) + (a.verdict in {"broken", "noticed"})
+    return count
+
+
+def healthy_line(seed):
+    columns, mu = plane(seed=seed)
+    study = fresh(candidates=columns, features=["a", "b"], metrics=pair(), epsilon=0.1, seed=seed)
+    measure(study, mu, np.random.default_rng([1, seed]))
+    return study
+
+
+def healthy_known(seed):
+    mu = ties(4, 0.3)
+    study = fresh(
+        candidates={"a": list(range(8))}, metrics=pair(SIGMA), method=Uniform(80), seed=seed
+    )
+    measure(study, mu, np.random.default_rng([2, seed]))
+    return study
+
+
+@pytest.mark.parametrize("runs", [60, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("make", [healthy_line, healthy_known])
+def test_a_healthy_study_is_refused_within_the_level(make, runs):
+    count = broken_in(runs, make)
+    assert len(count) >= 6
+    for name, found in count.items():
+        at_most(found, runs, LEVEL)
+        assert found <= runs // 20, name
+
+
+# ---------------------------------------------------------------- power
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("ratio", "power"), [(0.25, 0.15), (0.5, 0.75), (1.0, 0.99)])
+def test_power_of_the_test_of_the_fit(ratio, power):
+    """400 pulls of the first round; the misfit's root mean square is ratio times sigma."""
+    found, runs = 0, 200
+    for seed in range(runs):
+        columns, mu = plane(seed=seed)
+        x = np.array([columns["a"], columns["b"]]).T
+        bend = x[:, 0] ** 2 + x[:, 1] ** 2
+        Z = np.column_stack([np.ones(len(x)), x])
+        bend = bend - Z @ np.linalg.lstsq(Z, bend, rcond=None)[0]
+        mu[:, 0] += ratio * SIGMA * bend / np.sqrt((bend**2).mean())
+        study = fresh(
+            candidates=columns,
+            features=["a", "b"],
+            metrics=pair(),
+            method=FixedDesign(delta=DELTA, budget=400, looks=1),
+            seed=seed,
+        )
+        measure(study, mu, np.random.default_rng([3, seed]))
+        found += verdicts(study)[LINEAR] == "broken"
+    at_least(found, runs, power)
+
+
+# ---------------------------------------------------------------- negative controls, end to end
+
+
+def count_wrong(runs, run):
+    """Certified wrong answers, and runs whose labels are wrong if nothing is checked."""
+    certified = naive = 0
+    for seed in range(runs):
+        result, bad, careless = run(seed)
+        certified += result.certified and bad
+        naive += careless
+    return certified, naive
+
+
+def crooked(seed):
+    columns, mu = plane(bend=1.0, seed=seed)
+    study = fresh(
+        candidates=columns, features=["a", "b"], metrics=pair(), delta=DELTA, epsilon=0.1, seed=seed
+    )
+    measure(study, mu, np.random.default_rng([4, seed]))
+    result = study.result()
+    bad = wrong(result.verdict, mu, 0.1)
+    return result, bad, bad
+
+
+def understated(seed):
+    """Twelve near ties in four metrics, and twice the noise that was declared."""
+    front = 10.0 * ties()[:12]
+    front = np.column_stack([front, front[:, ::-1]])
+    mu, names = np.concatenate([front, front - 1e-6]), ("y1", "y2", "y3", "y4")
+    study = fresh(
+        candidates={"a": list(range(len(mu)))},
+        metrics=[Metric(name, sigma=SIGMA) for name in names],
+        seed=seed,
+        method=FixedDesign(delta=DELTA, budget=12 * len(mu), looks=1),
+    )
+    measure(study, mu, np.random.default_rng([5, seed]), sigma=2 * SIGMA)
+    result = study.result()
+    bad = wrong(result.verdict, mu)
+    return result, bad, bad
+
+
+def drifting(seed):
+    """Six sigma of drift in every round; the careless one goes from candidate to candidate."""
+    mu = ties(6, 0.01)
+    rng = np.random.default_rng([6, seed])
+    study = fresh(
+        candidates={"a": list(range(len(mu)))},
+        metrics=pair(),
+        method=FixedDesign(delta=DELTA, budget=240, looks=1),
+        seed=seed,
+    )
+    measure(study, mu, rng, drift=6.0)
+    result = study.result()
+    careless = fresh(
+        candidates={"a": list(range(len(mu)))},
+        metrics=pair(),
+        method=FixedDesign(delta=DELTA, budget=240, looks=1),
+        seed=seed,
+    )
+    batch = sorted(careless.ask(), key=lambda r: int(r.candidate))
+    Y = mu[[int(r.candidate) for r in batch]] + SIGMA * rng.standard_normal((240, 2))
+    Y[:, 0] += 6.0 * SIGMA * np.linspace(0.0, 1.0, 240)
+    careless.tell(
+        [{"uid": r.uid, "y1": a, "y2": b} for r, (a, b) in zip(batch, Y.tolist(), strict=True)]
+    )
+    return result, wrong(result.verdict, mu), wrong(careless.result().verdict, mu)
+
+
+def hand_picked(seed):
+    """History of the best of five runs for every other candidate; the careless one averages it in."""
+    mu = ties(6, 0.02)
+    rng = np.random.default_rng([7, seed])
+    study = fresh(
+        candidates={"a": list(range(len(mu)))}, metrics=pair(), delta=DELTA, epsilon=0.3, seed=seed
+    )
+    old = [
+        {"candidate": str(k), "y1": mu[k, 0] + 3 * SIGMA, "y2": mu[k, 1] + 3 * SIGMA}
+        for k in range(6, 12)
+        for _ in range(30)
+    ]
+    study.add_history(old)
+    measure(study, mu, rng)
+    result = study.result()
+    found = result.found.mu  # history is in the estimates, and in no verdict
+    believed = ~((found[None] > found[:, None]).all(axis=2)).any(axis=1)
+    truth = ~((mu[None] > mu[:, None]).all(axis=2)).any(axis=1)
+    return result, wrong(result.verdict, mu, 0.3), bool((believed & ~truth).any())
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("run", [crooked, understated, drifting, hand_picked])
+def test_a_broken_assumption_certifies_no_more_wrong_answers_than_delta(run, runs):
+    certified, naive = count_wrong(runs, run)
+    at_most(certified, runs, DELTA)
+    above(naive, runs, 0.5)
+
+
+# ---------------------------------------------------------------- each by itself
+
+
+def test_unequal_noise_of_unknown_scale_is_refused_with_the_remedy():
+    mu, rng = ties(4, 0.3), np.random.default_rng(0)
+    study = fresh(
+        candidates={"a": list(range(8))},
+        metrics=pair(),
+        method=FixedDesign(delta=DELTA, budget=160, looks=1),
+    )
+    batch = study.ask()
+    rows = []
+    for r in batch:
+        k = int(r.candidate)
+        y = mu[k] + SIGMA * (3.0 if k == 2 else 1.0) * rng.standard_normal(2)
+        rows.append({"uid": r.uid, "y1": y[0], "y2": y[1]})
+    study.tell(rows)
+    result = study.result()
+    assert not result.certified
+    assert "noise differs between candidates" in result.certificate.reason
+    assert "a noise for each candidate" in result.certificate.reason
+
+
+def test_an_order_by_candidate_cannot_show_a_drift_and_the_certificate_says_so():
+    mu, rng = ties(3, 0.5), np.random.default_rng(0)
+    study = fresh(
+        candidates={"a": list(range(6))}, metrics=pair(SIGMA), method=GEGE(DELTA, epsilon=0.1)
+    )
+    while batch := sorted(study.ask(), key=lambda r: int(r.candidate)):
+        Y = mu[[int(r.candidate) for r in batch]] + SIGMA * rng.standard_normal((len(batch), 2))
+        study.tell(
+            [{"uid": r.uid, "y1": a, "y2": b} for r, (a, b) in zip(batch, Y.tolist(), strict=True)]
+        )
+    result = study.result()
+    assert result.certified
+    assert any("assumed without test: no drift" in said for said in result.certificate.assumptions)
+
+
+def test_a_copied_row_and_an_exchange_are_named_by_their_requests():
+    mu = 10.0 * np.arange(6)[:, None] * [1.0, -1.0]
+    study = fresh(candidates={"a": list(range(6))}, metrics=pair(), method=Uniform(60))
+    batch = study.ask()
+    rng = np.random.default_rng(1)
+    rows = {r.uid: mu[int(r.candidate)] + rng.standard_normal(2) for r in batch}
+    one, two = (next(r.uid for r in batch if r.candidate == c) for c in "14")
+    rows[one], rows[two] = rows[two], rows[one]
+    same = [r.uid for r in batch if r.candidate == "3"][:2]
+    rows[same[1]] = rows[same[0]]
+    study.tell([{"uid": uid, "y1": y[0], "y2": y[1]} for uid, y in rows.items()])
+    found = {a.name: a for a in reversed(study.result().assumptions)}
+    assert set(found["copies"].rows) == set(same)
+    assert set(found["exchange"].rows) == {one, two}
+    assert found["exchange"].verdict == "noticed"
+
+
+def test_a_known_misfit_widens_the_verdicts_and_the_test_allows_for_it():
+    columns, mu = plane(bend=0.2)
+    settings = {"candidates": columns, "features": ["a", "b"], "epsilon": 0.5, "delta": DELTA}
+    strict = fresh(**settings, metrics=pair())
+    wide = fresh(**settings, metrics=pair(misfit=0.2))
+    for study in (strict, wide):
+        measure(study, mu, np.random.default_rng(3), sigma=0.02)
+    assert verdicts(strict)[LINEAR] == "broken"
+    assert verdicts(wide)[LINEAR] == "holds"
+    assert any(
+        "linear in the features up to 0.2" in s for s in wide.result().certificate.assumptions
+    )
+
+
+# ---------------------------------------------------------------- reframing
+
+
+def bent(**more):
+    columns, mu = plane(bend=1.0)
+    study = fresh(
+        candidates=columns, features=["a", "b"], metrics=pair(), delta=DELTA, epsilon=0.1, **more
+    )
+    measure(study, mu, np.random.default_rng(0))
+    return study, mu
+
+
+def test_a_reframed_study_certifies_from_new_measurements_alone():
+    study, mu = bent()
+    assert not study.result().certified
+    ways = {way.name: way for way in study.proposals()}
+    assert "a^2" in ways["richer features"].features.names
+    old = len(study._book.values)
+    study.reframe("it bends", features=["a", "b", "a^2"])
+    assert (study.result().certificate.pulls, len(study._book.history)) == (0, old)
+    measure(study, mu, np.random.default_rng(1))
+    result = study.result()
+    assert result.certified
+    assert not wrong(result.verdict, mu, 0.1)
+    assert result.certificate.pulls == len(study._book.values)
+    again = Study(study.ledger)
+    assert (again.result().pareto_set, again.problem.features.names) == (
+        result.pareto_set,
+        ("1", "a", "b", "a^2"),
+    )
+
+
+def test_requests_from_before_a_reframe_are_kept_and_used_for_nothing():
+    columns, _ = plane()
+    study = fresh(candidates=columns, features=["a"], metrics=pair(), epsilon=0.1)
+    first, second, third = study.ask(3)
+    study.tell([{"uid": first.uid, "y1": 1.0, "y2": 2.0}])
+    study.reframe("b matters", features=["a", "b"])
+    told = study.tell(
+        [{"uid": second.uid, "y1": 1.0, "y2": 2.0}, {"uid": first.uid, "y1": 1.0, "y2": 2.0}]
+    )
+    assert (told.accepted, told.surplus, told.repeated) == (0, 1, 1)
+    assert study.tell([{"uid": second.uid, "y1": 1.0, "y2": 2.0}]).repeated == 1
+    with pytest.raises(DataError, match="history now"):
+        study.tell([{"uid": first.uid, "y1": 9.0, "y2": 2.0}])
+    with pytest.raises(DataError, match="or never asked for"):
+        study.withdraw([third.uid], "gone")
+    assert not {r.uid for r in study.ask()} & {first.uid, second.uid, third.uid}
+
+
+def test_a_reframe_that_makes_no_sense_is_refused():
+    study, _ = bent()
+    with pytest.raises(UsageError, match="at least one"):
+        study.reframe("nothing")
+    with pytest.raises(UsageError, match="not 'seed'"):
+        study.reframe("luck", seed=3)
+    with pytest.raises(UsageError, match="same metrics"):
+        study.reframe("other", metrics=[Metric("y1")])
+    with pytest.raises(DataError, match="log scale needs positive"):
+        study.reframe("ratios", metrics=pair(scale="log"))
+    with pytest.raises(UsageError, match="'c\\^2' is no column"):
+        study.reframe("typo", features=["a", "c^2"])
+    assert study._book.frames == 0
