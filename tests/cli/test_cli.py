@@ -123,18 +123,16 @@ def test_plan_says_what_a_budget_will_buy():
     known = ["--sigma", "y1=0.1", "--sigma", "y2=0.05", "--epsilon", "y1=0.05"]
     said = unfeatured(*known, "--epsilon", "y2=2%", "--budget", "240")
     found = re.search(
-        r"By FixedDesign, 240 measurements would settle about (\d+) of 24: (\d+) out, (\d+) in;"
-        r" epsilon ([\d.]+) GB \(y1\), ([\d.]+) % \(y2\)\. Simulated 20 times, assuming"
-        r" candidates that differ by about five times the noise: an expectation, not a promise\.",
+        r"240 fit: expect (\d+) out, (\d+) in, epsilon ([\d.]+) GB \(y1\), ([\d.]+) % \(y2\)\."
+        r" Of 24 candidates by FixedDesign, simulated 20 times, assuming candidates that differ by"
+        r" about five times the noise: an expectation, not a promise\.",
         said,
     )
     assert found, said
     seen = data("plan", "w.study")["outlook"]
-    settled, out, inside = map(int, found.groups()[:3])
-    assert (out, inside) == (round(seen["out"]), round(seen["inside"]))
-    assert settled == out + inside
-    assert float(found[4]) == pytest.approx(seen["epsilon"]["y1"], rel=0.01)
-    assert float(found[5]) == pytest.approx(100 * seen["epsilon"]["y2"], rel=0.01)
+    assert (int(found[1]), int(found[2])) == (round(seen["out"]), round(seen["inside"]))
+    assert float(found[3]) == pytest.approx(seen["epsilon"]["y1"], rel=0.01)
+    assert float(found[4]) == pytest.approx(100 * seen["epsilon"]["y2"], rel=0.01)
     assert seen["undecided"] + seen["out"] + seen["inside"] + seen["near"] == pytest.approx(24)
 
 
@@ -148,7 +146,7 @@ def test_plan_speaks_of_multiples_of_a_noise_that_is_not_known():
 def test_plan_says_when_rounds_end_early_or_do_not_begin():
     create("w.study", "--budget", 50_000, "--sigma", "y2=0.8")
     assert re.search(
-        r"settle about 24 of 24: .*About \d+ of them", " ".join(call("plan", "w.study").split())
+        r"50000 fit: expect 2\d out, .*About \d+ of them", " ".join(call("plan", "w.study").split())
     )
     rounds = ["--method", "gege", "--sigma", "y1=1", "--sigma", "y2=1", "--epsilon", "0.1"]
     create("v.study", options=["-m", "y1", "-m", "y2", *rounds, "--budget", "30"])
@@ -161,6 +159,24 @@ def test_plan_without_a_budget_says_so():
     create()
     assert "no budget was given." in call("plan", "w.study")
     assert data("plan", "w.study")["outlook"] == {"reason": "no budget was given"}
+    assert "--budget N" in call("plan", "w.study")
+    tried = data("plan", "w.study", "--budget", 300)
+    assert (tried["outlook"]["method"], tried["outlook"]["budget"]) == ("FixedDesign", 300)
+    assert [option["name"] for option in tried["options"]][:2] == ["GEGE", "FixedDesign"]
+    assert "300 fit: expect " in call("plan", "w.study", "--budget", 300)
+    call("plan", "w.study", "--budget", 0, code=2)
+
+
+def test_once_the_noise_is_seen_the_end_can_be_told():
+    create()
+    assert "cannot be predicted while the noise is unknown" in " ".join(
+        call("status", "w.study").split()
+    )
+    assert data("plan", "w.study")["options"][0]["high"] is None
+    one_round()
+    said = " ".join(call("status", "w.study").split())
+    assert re.search(r"after about [\d,]+ more measurements by the noise seen so far", said)
+    assert data("plan", "w.study")["options"][0]["high"] >= data("status", "w.study")["done"]
 
 
 def test_times_and_features_as_people_write_them():

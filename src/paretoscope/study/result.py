@@ -131,6 +131,8 @@ def tested(problem: Problem, certificate: Certificate, tally: Tally) -> Certific
         return certificate
     names = [m.name for m, noisy in zip(problem.metrics, ~problem.exact, strict=True) if noisy]
     fit = fit_test(problem, tally)
+    if fit is None and not certificate.certified:
+        return certificate  # there is a reason already
     if fit is None:
         return replace(certificate, certified=False, reason="linearity untested")
     if fit.rejected.any():

@@ -374,18 +374,28 @@ class Study:
             reason=self.reason,
         )
 
-    def plan(self) -> list[methods.Option]:
-        """Predicted measurements of every method that could run this study."""
-        return methods.options(self.problem.setting, self.wishes)
+    def plan(self, budget: int | None = None) -> list[methods.Option]:
+        """Predicted measurements of every method that could run this study.
 
-    def outlook(self, runs: int = forecast.RUNS) -> forecast.Outlook | forecast.NoOutlook:
+        An unknown noise is taken as the measurements so far say. ``budget`` is one to try; by default
+        the study's own.
+        """
+        setting = forecast.as_measured(self.problem.setting, self.result().found)
+        wishes = self.wishes if budget is None else replace(self.wishes, budget=budget)
+        return methods.options(setting, wishes)
+
+    @in_turn
+    def outlook(
+        self, runs: int = forecast.RUNS, budget: int | None = None
+    ) -> forecast.Outlook | forecast.NoOutlook:
         """What the budget will buy, counted from the first measurement: simulated, not promised.
 
         The study's own method runs in worlds as its measurements so far say they are; see `forecast`.
+        ``budget`` is one to try, by the fixed looks that would serve it; by default the study's own.
         """
-        policy = forecast.certified_method(self.policy, self.wishes)
+        policy = forecast.certified_method(self.policy, self.wishes, budget)
         if isinstance(policy, forecast.NoOutlook):
             return policy
-        tally, exact = self._course.everything(self._book), self._course.known_exact(self._book)
+        tally, exact = self._course.pooled(self._book), self._course.known_exact(self._book)
         belief = forecast.believe(self.problem, tally, exact)
         return forecast.outlook(self.problem, policy, belief, runs, self.problem.seed)
