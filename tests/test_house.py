@@ -184,6 +184,23 @@ def test_the_door_loads_nothing_heavy():
     assert not loaded & {"scipy", "pandas", "moocore", "sqlite3", "click", "rich"}
 
 
+def test_every_file_can_be_the_first_to_be_imported():
+    """No circle of imports that only closes in one order."""
+    code = (
+        "import importlib, sys\n"
+        "for name in sys.argv[1].split():\n"
+        "    for known in [m for m in sys.modules if m.startswith('paretoscope')]:\n"
+        "        del sys.modules[known]\n"
+        "    importlib.import_module(name)\n"
+    )
+    names = [name_of(path).removesuffix(".py").replace("/", ".") for path in FILES]
+    names = [f"paretoscope.{n.removesuffix('.__init__')}" for n in names if n != "__main__"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, " ".join(names)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 # ---------------------------------------------------------------- words
 
 

@@ -100,6 +100,8 @@ class _Earlier(Sheet):
             k = _index(self.problem, name)
         except DataError as error:
             raise self.table.refuse(number, str(error)) from None
+        for column, given in self._parameters.items():
+            self._check_parameter(number, column, cells[column], given[k], name)
         values = {column: self._value(number, column, cells[column]) for column in self.metrics}
         for column, value in values.items():
             if value is None:

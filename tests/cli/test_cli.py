@@ -123,18 +123,16 @@ def test_plan_says_what_a_budget_will_buy():
     known = ["--sigma", "y1=0.1", "--sigma", "y2=0.05", "--epsilon", "y1=0.05"]
     said = unfeatured(*known, "--epsilon", "y2=2%", "--budget", "240")
     found = re.search(
-        r"By FixedDesign, 240 measurements would settle about (\d+) of 24: (\d+) out, (\d+) in;"
-        r" epsilon ([\d.]+) GB \(y1\), ([\d.]+) % \(y2\)\. Simulated 20 times, assuming"
-        r" candidates that differ by about five times the noise: an expectation, not a promise\.",
+        r"240 fit: expect (\d+) out, (\d+) in, epsilon ([\d.]+) GB \(y1\), ([\d.]+) % \(y2\)\."
+        r" Of 24 candidates by FixedDesign, simulated 20 times, assuming candidates that differ by"
+        r" about five times the noise: an expectation, not a promise\.",
         said,
     )
     assert found, said
     seen = data("plan", "w.study")["outlook"]
-    settled, out, inside = map(int, found.groups()[:3])
-    assert (out, inside) == (round(seen["out"]), round(seen["inside"]))
-    assert settled == out + inside
-    assert float(found[4]) == pytest.approx(seen["epsilon"]["y1"], rel=0.01)
-    assert float(found[5]) == pytest.approx(100 * seen["epsilon"]["y2"], rel=0.01)
+    assert (int(found[1]), int(found[2])) == (round(seen["out"]), round(seen["inside"]))
+    assert float(found[3]) == pytest.approx(seen["epsilon"]["y1"], rel=0.01)
+    assert float(found[4]) == pytest.approx(100 * seen["epsilon"]["y2"], rel=0.01)
     assert seen["undecided"] + seen["out"] + seen["inside"] + seen["near"] == pytest.approx(24)
 
 
@@ -147,9 +145,10 @@ def test_plan_speaks_of_multiples_of_a_noise_that_is_not_known():
 
 def test_plan_says_when_rounds_end_early_or_do_not_begin():
     create("w.study", "--budget", 50_000, "--sigma", "y2=0.8")
-    assert re.search(
-        r"settle about 24 of 24: .*About \d+ of them", " ".join(call("plan", "w.study").split())
-    )
+    said = " ".join(call("plan", "w.study").split())
+    found = re.search(r"50000 fit: expect (\d+) out, (\d+) in(?:, (\d+) near)?, epsilon", said)
+    assert sum(int(number or 0) for number in found.groups()) == 24
+    assert re.search(r"About \d+ of them would be made", said)
     rounds = ["--method", "gege", "--sigma", "y1=1", "--sigma", "y2=1", "--epsilon", "0.1"]
     create("v.study", options=["-m", "y1", "-m", "y2", *rounds, "--budget", "30"])
     assert "30 measurements buy nothing by GEGE: not even its first round." in call(
@@ -161,6 +160,24 @@ def test_plan_without_a_budget_says_so():
     create()
     assert "no budget was given." in call("plan", "w.study")
     assert data("plan", "w.study")["outlook"] == {"reason": "no budget was given"}
+    assert "--budget N" in call("plan", "w.study")
+    tried = data("plan", "w.study", "--budget", 300)
+    assert (tried["outlook"]["method"], tried["outlook"]["budget"]) == ("FixedDesign", 300)
+    assert [option["name"] for option in tried["options"]][:2] == ["GEGE", "FixedDesign"]
+    assert "300 fit: expect " in call("plan", "w.study", "--budget", 300)
+    call("plan", "w.study", "--budget", 0, code=2)
+
+
+def test_once_the_noise_is_seen_the_end_can_be_told():
+    create()
+    assert "cannot be predicted while the noise is unknown" in " ".join(
+        call("status", "w.study").split()
+    )
+    assert data("plan", "w.study")["options"][0]["high"] is None
+    one_round()
+    said = " ".join(call("status", "w.study").split())
+    assert re.search(r"after about [\d,]+ more measurements by the noise seen so far", said)
+    assert data("plan", "w.study")["options"][0]["high"] >= data("status", "w.study")["done"]
 
 
 def test_times_and_features_as_people_write_them():
@@ -316,6 +333,50 @@ def test_release_withdraw_and_correct():
     assert "no metric" in call("correct", "w.study", uid, "q=3", "--reason", "r", code=4)
     assert "METRIC=VALUE" in call("correct", "w.study", uid, "3", "--reason", "r", code=2)
     assert "not been told" in call("correct", "w.study", uids[2], "y1=3", "--reason", "r", code=4)
+
+
+def test_a_row_that_sums_up_several_is_corrected_as_a_whole():
+    create("w.study", options=["-m", "y1", "-m", "y2", "--budget", "96"])
+    call("ask", "w.study", "--csv", "b.csv", "--by", "candidate")
+    call("pending", "w.study", "--csv", "again.csv", "--by", "candidate")
+    assert Path("again.csv").read_bytes() == Path("b.csv").read_bytes()
+    rows = list(csv.DictReader(Path("b.csv").read_text().splitlines()))
+    group = rows[0]["uid"]
+    Path("b.csv").write_text(f"uid,n,y1 mean,y1 sd,y2 mean,y2 sd\n{group},,1,0.1,2,0.2\n")
+    call("tell", "w.study", "b.csv")
+    made = data("correct", "w.study", group, "y2=5", "--sd", "y1=0.3", "--reason", "typo")
+    assert (made["before"], made["after"]) == ({"y1": 1, "y2": 2}, {"y1": 1, "y2": 5})
+    with Study.open("w.study") as study:
+        assert study._book.sums[group] == (1, (0.3, 0.2))
+        assert study._book.values[group.partition("to")[0]] == (1.0, 5.0)
+    single = group.partition("to")[0]
+    assert "correct the group" in call(
+        "correct", "w.study", single, "y1=1", "--reason", "r", code=4
+    )
+    assert "not been told" in call(
+        "correct", "w.study", "r0c9n9to9", "y1=1", "--reason", "r", code=4
+    )
+
+
+def test_a_single_measurement_has_no_deviation():
+    create()
+    uid = asked("w.study", "-n", "1")[0]["uid"]
+    Path("b.csv").write_text(f"uid,y1,y2\n{uid},1,2\n")
+    call("tell", "w.study", "b.csv")
+    sd = ("--sd", "y1=1", "--reason", "r")
+    assert "which has none" in call("correct", "w.study", uid, "y1=3", *sd, code=2)
+
+
+def test_earlier_measurements_are_added_once_and_certify_nothing():
+    create()
+    before = data("status", "w.study")
+    Path("old.csv").write_text("candidate;y1;y2;note\nc03;9,5;2,25;spring\nc04;1,5;3;\n")
+    assert data("history", "w.study", "old.csv") == {"added": 2}
+    assert "Nothing added" in call("history", "w.study", "old.csv")
+    after = data("status", "w.study")
+    assert (after["done"], after["next"]) == (0, before["next"])
+    Path("old.csv").write_text("candidate,y1,y2\nc99,1,2\n")
+    assert "no candidate 'c99'" in call("history", "w.study", "old.csv", code=4)
 
 
 # ---------------------------------------------------------------- status and result

@@ -243,7 +243,8 @@ def copy_live(path, target, cut=None):
     return len(log)
 
 
-def test_a_log_that_is_cut_off_leaves_a_prefix(tmp_path, path):
+def test_a_log_that_is_cut_off_leaves_a_prefix(tmp_path, path, monkeypatch):
+    monkeypatch.setattr(SqliteLedger, "_empty_log", lambda *_: None)  # as while others read
     luck, cut_path = np.random.default_rng(2), tmp_path / "cut.study"
     found = set()
     with open_ledger(path, create=True) as ledger:
@@ -252,7 +253,7 @@ def test_a_log_that_is_cut_off_leaves_a_prefix(tmp_path, path):
         for size in (1, 2, 30, 4, 5, 60) * 2:  # ... and these only into the log
             last = workers.append_batch(ledger, last, size)
         length = copy_live(path, cut_path)
-        assert sqlite.LOG_BYTES > length > 50_000
+        assert length > 50_000
         for cut in [0, *luck.integers(length, size=50), length]:
             copy_live(path, cut_path, cut)
             found.add(reopened(cut_path))
@@ -272,17 +273,34 @@ def reopened(path):
     return last
 
 
-def test_the_log_is_emptied_when_it_is_long(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "LOG_BYTES", 30_000)
+def test_the_file_alone_holds_everything_after_every_append(path):
+    """So that whoever copies it, or moves it, has all that was acknowledged."""
     with open_ledger(path, create=True) as ledger:
-        last, lengths = 0, []
-        for _ in range(40):
-            last = workers.append_batch(ledger, last, 10)
-            lengths.append(Path(f"{path}-wal").stat().st_size)
-        assert max(lengths) <= 30_000
-        assert 0 in lengths
-        assert workers.check_whole(ledger.read()) == 400
+        last = 0
+        for size in (1, 40, 3, 500):
+            last = workers.append_batch(ledger, last, size)
+            assert Path(f"{path}-wal").stat().st_size == 0
+            shutil.copy(path, path.with_name("copy.study"))
+            with open_ledger(path.with_name("copy.study"), create=False) as copied:
+                assert workers.check_whole(copied.read()) == last
     assert not Path(f"{path}-wal").exists()
+
+
+def test_a_reader_who_takes_long_delays_nobody(path, monkeypatch):
+    monkeypatch.setattr(sqlite, "READERS", 0.05)
+    with open_ledger(path, create=True) as ledger:
+        ledger.append([{"a": 1}], expect=0)
+        reader = sqlite3.connect(path, isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchall()
+        assert ledger.append([{"a": 2}], expect=1) == 2
+        assert Path(f"{path}-wal").stat().st_size > 0
+        assert len(reader.execute("SELECT * FROM events").fetchall()) == 1
+        reader.close()
+        (timeout,) = ledger._connection.execute("PRAGMA busy_timeout").fetchone()
+        assert timeout == sqlite.PATIENCE * 1000
+        assert ledger.append([{"a": 3}], expect=2) == 3
+        assert Path(f"{path}-wal").stat().st_size == 0
 
 
 def test_commits_reach_the_disk(path):
@@ -337,9 +355,62 @@ def test_a_file_that_went_away_is_not_made_anew(path):
     with open_ledger(path, create=True) as ledger:
         ledger._disconnect()
         path.unlink()
-        with pytest.raises(LedgerError, match="does not exist"):
+        with pytest.raises(LedgerError, match="moved, deleted or replaced"):
             ledger.append([{"a": 1}], expect=0)
     assert not path.exists()
+
+
+def moved(path):
+    path.rename(path.with_name("moved.study"))
+
+
+def replaced(path):
+    moved(path)
+    create(path, [{"another": "study"}])
+
+
+def restored(path):
+    """An older copy is put in the place of the file."""
+    shutil.copy(path, path.with_name("copy"))
+    moved(path)
+    path.with_name("copy").rename(path)
+
+
+@pytest.mark.parametrize("change", [moved, replaced, restored])
+def test_nothing_is_written_where_nobody_would_find_it(path, change):
+    """What was stored before is whole in the moved file, though its log had another name."""
+    with open_ledger(path, create=True) as ledger:
+        last = workers.append_batch(ledger, 0, 30)
+        change(path)
+        before = contents(path.parent) if path.exists() else {}
+        for use in (lambda: ledger.append([{"late": 1}], expect=last), ledger.read) * 2:
+            with pytest.raises(LedgerError, match="moved, deleted or replaced while it was open"):
+                use()
+        assert {k: v for k, v in contents(path.parent).items() if k == path.name} == {
+            k: v for k, v in before.items() if k == path.name
+        }
+    with open_ledger(path.with_name("moved.study"), create=False) as ledger:
+        assert workers.check_whole(ledger.read()) == last
+
+
+def test_a_file_that_comes_back_is_used_again(path):
+    with open_ledger(path, create=True) as ledger:
+        ledger.append([{"a": 1}], expect=0)
+        moved(path)
+        with pytest.raises(LedgerError, match="bring it back"):
+            ledger.append([{"a": 2}], expect=1)
+        path.with_name("moved.study").rename(path)
+        assert ledger.append([{"a": 2}], expect=1) == 2
+    with open_ledger(path, create=False) as ledger:
+        assert len(ledger.read()) == 2
+
+
+def test_a_file_deleted_while_it_is_open_is_noticed(path):
+    with open_ledger(path, create=True) as ledger:
+        ledger.append([{"a": 1}], expect=0)
+        path.unlink()
+        with pytest.raises(LedgerError, match="nothing of this was stored"):
+            ledger.append([{"a": 2}], expect=1)
 
 
 # ---------------------------------------------------------------- size

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from paretoscope.errors import LedgerError
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book, Uid, group_members, with_try, without_try
 
 CREATED = {"kind": "created", "definition": {"x": 1}, "at": 5.0}
 
@@ -32,6 +32,22 @@ def test_a_book_begins_with_one_creation():
         book_of(CREATED)
     with pytest.raises(LedgerError, match="unknown kind 'burnt'"):
         book_of({"kind": "burnt"})
+
+
+def test_a_missed_event_is_noticed():
+    book = book_of()
+    for number in (1, 3):
+        with pytest.raises(LedgerError, match=f"event {number} came after event 1"):
+            book.apply(number, {"kind": "surplus", "rows": []})
+
+
+@pytest.mark.parametrize("text", ["r0c0n0", "q1c2n3", "r0c1n2to4"])
+def test_tries_of_a_request(text):
+    for tries in (1, 2, 13):
+        assert without_try(with_try(text, tries)) == (text, tries)
+    assert with_try(text, 1) == text
+    assert Uid.parse(with_try("r0c3n1", 2)) == Uid.parse("r0c3n1")
+    assert group_members("r0c1n2to4.2") == ["r0c1n2", "r0c1n3", "r0c1n4"]
 
 
 def test_the_fate_of_a_request():

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import time
+from threading import Thread
 
 import numpy as np
 import pytest
 
-from paretoscope.errors import DataError, UsageError
+from paretoscope.errors import DataError, LedgerError, UsageError
 from paretoscope.ledger import MemoryLedger
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study.definition import define
@@ -164,20 +165,57 @@ def test_a_corrected_study_is_one_told_the_right_value(judged):
         wrong.correct("r0c0n999", values, "no")
 
 
-def test_history_never_enters_a_certificate():
+def test_history_enters_estimates_and_never_a_certificate():
     plain, told = fresh(epsilon=0.3), fresh(epsilon=0.3)
-    rows = [{"candidate": "4", "y1": 99.0, "y2": 99.0}] * 50
+    rows = [{"candidate": "4", "y1": 99.0 + k, "y2": 99.0} for k in range(50)]
     assert told.add_history(rows) == 50
-    assert told.add_history([]) == 0
+    assert told.add_history(rows) == told.add_history([]) == 0  # told again, after a lost answer
     assert told.ask() == plain.ask()
+    assert told.result().table()[4]["y1"] == pytest.approx(123.5)
+    assert dict(told.status().front) == {"4": 1.0}
     for study in (plain, told):
         study.release()
         finish(study)
-    assert told.result().status == plain.result().status
-    assert repr(told.result().certificate) == repr(plain.result().certificate)
+    one, two = plain.result(), told.result()
+    assert two.status == one.status
+    assert repr(two.certificate) == repr(one.certificate)
+    assert (two.counts == one.counts).all()
+    assert told.status().done == plain.status().done == two.certificate.pulls
+    n, mean = int(one.counts[4]), one.table()[4]["y1"]
+    assert two.table()[4]["y1"] == pytest.approx((50 * 123.5 + n * mean) / (50 + n))
+    assert repr(copy(told).result().table()) == repr(two.table())
     assert len(told._book.history) == 50
     with pytest.raises(DataError, match="row 1: there is no candidate 'x'"):
         told.add_history([{"candidate": "x", "y1": 1.0, "y2": 1.0}])
+    with pytest.raises(DataError, match="row 2: y2 is missing"):
+        told.add_history([rows[0], {"candidate": "4", "y1": 1.0}])
+
+
+def test_threads_take_turns():
+    """Four threads ask and tell through one study: everything once, and the state is the ledger's."""
+    study = fresh(method=Uniform(240))
+
+    def work():
+        while batch := study.ask(3):
+            study.tell([measured(request) for request in batch])
+            study.status()
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asked = [uid for _, e in study.ledger.read() if e["kind"] == "asked" for uid in e["uids"]]
+    assert len(asked) == len(set(asked)) == len(study._book.values) == 240
+    assert shape(study) == shape(copy(study))
+
+
+def test_a_store_that_lost_events_is_not_written_to_for_ever():
+    study = fresh(method=Uniform(12))
+    study.ask(3)
+    study.ledger._bodies.pop()  # an older copy was put in its place
+    with pytest.raises(LedgerError, match="was replaced: open it again"):
+        study.ask(3)
 
 
 def test_status_and_plan():

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+import select
 import time
-import traceback
-import warnings
 from uuid import uuid4
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study.metric import Metric
 from paretoscope.study.study import Study
+from tests.ledger import workers
 from tests.postgres import postgres  # noqa: F401  (a fixture)
 from tests.study.lab import copy, fresh, measured, metrics
 
@@ -37,27 +36,6 @@ def postgres_place(postgres):  # noqa: F811
     return lambda: postgres.address(uuid4().hex)
 
 
-def forked(work, *arguments):
-    """A child that does the work and ends with 0, or with 1 and a traceback."""
-    with warnings.catch_warnings():  # newer Pythons warn of forks beside threads
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        work(*arguments)
-        status = 0
-    except BaseException:  # noqa: BLE001  (the parent sees the status, people the traceback)
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def ended(children):
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-
-
 def work_until_killed(place, pipe):
     """Ask for three, tell them in one or two deliveries, acknowledge each; start anew when stopped."""
     study = Study.open(place)
@@ -71,14 +49,15 @@ def work_until_killed(place, pipe):
             time.sleep(60)  # stopped: be killed idle
 
 
-def killed_once(place, rng):
-    """The uids acknowledged by a child that was killed at a random instant."""
+def killed_once(place, rng, wait):
+    """The uids acknowledged by a child that was killed at a random instant, at once or at work."""
     reading, writing = os.pipe()
-    child = forked(work_until_killed, place, writing)
+    child = workers.fork(work_until_killed, place, writing)
     os.close(writing)
+    if wait:  # a busy machine may not come so far in time
+        select.select([reading], [], [], 10.0)
     time.sleep(0.003 + rng.random() * 0.12)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    workers.kill(child)
     with os.fdopen(reading) as stream:
         return [line.strip() for line in stream if line.endswith("\n")]
 
@@ -101,16 +80,20 @@ class Twin:
 
 def survive(place_of, cycles, seed):
     """Measurements acknowledged and rounds seen over the cycles, each checked after the kill."""
-    rng, total, rounds = np.random.default_rng(seed), 0, set()
+    rng, total, rounds, seconds = np.random.default_rng(seed), 0, set(), []
     place, twin = None, Twin()
-    for _ in range(cycles):
+    for cycle in range(cycles):
         if place is None:
             place, twin, acknowledged = place_of(), Twin(), set()
             Study.create(place, **DEFINITION).close()
-        acknowledged |= set(killed_once(place, rng))
-        begin = time.perf_counter()
+        acknowledged |= set(killed_once(place, rng, wait=cycle % 2))
+        begin, work = time.perf_counter(), time.process_time()
         study = Study.open(place)
-        assert time.perf_counter() - begin < 1.0
+        seconds.append(time.perf_counter() - begin)
+        assert time.process_time() - work < 1.0  # each, on however busy a machine
+        # a server may finish the COMMIT of a killed writer a moment later: under the lock it has
+        study.ledger.append([], expect=None)
+        study.refresh()
         values = study._book.values
         assert acknowledged <= set(values)
         assert all(len(row) == 2 and None not in row for row in values.values())
@@ -125,6 +108,7 @@ def survive(place_of, cycles, seed):
         if study._course.stop is not None:
             total, place = total + len(acknowledged), None
         study.close()
+    assert np.median(seconds) < 1.0
     return total + (len(acknowledged) if place else 0), rounds
 
 
@@ -161,12 +145,12 @@ def together(work, place, count):
     """What ``count`` children write down, started at one instant; none may fail."""
     gate, opened = os.pipe()
     reading, writing = os.pipe()
-    children = [forked(work, place, gate, k, writing) for k in range(count)]
+    children = [workers.fork(work, place, gate, k, writing) for k in range(count)]
     os.close(writing)
     os.write(opened, b"x" * count)
     with os.fdopen(reading) as stream:
         lines = stream.read().split("\n")[:-1]
-    assert ended(children) == [0] * count
+    workers.all_succeed(children)
     os.close(gate)
     os.close(opened)
     return [line.split() for line in lines]
@@ -217,10 +201,10 @@ def test_a_hundred_thousand_measurements_open_within_two_seconds(sqlite_place):
         for first in range(0, 100_000, 5000):
             study.tell(rows[first : first + 5000])
     seconds = []
-    for _ in range(3):
-        begin = time.perf_counter()
+    for _ in range(3):  # processor time: the machine may be busy with other tests
+        begin = time.process_time()
         with Study.open(place) as study:
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.process_time() - begin)
             assert len(study._book.values) == 100_000
     assert min(seconds) < 2.0
 

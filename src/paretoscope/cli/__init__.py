@@ -23,6 +23,7 @@ COMMANDS = {
     "release": Entry(_LAB, "Give requests back: they are asked again."),
     "withdraw": Entry(_LAB, "Write requests off: they will never be told."),
     "correct": Entry(_LAB, "Replace a value that was told wrongly."),
+    "history": Entry(_LAB, "Add earlier measurements, for estimates only."),
     "export": Entry(_KEEP, "All events as JSON lines."),
     "import": Entry(_KEEP, "A new study from exported events."),
     "doctor": Entry(_CLINIC, "Check a study and what its certificate assumes."),

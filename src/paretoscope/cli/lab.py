@@ -1,4 +1,4 @@
-"""Commands around a batch: ask, tell, pending, release, withdraw, correct."""
+"""Commands around a batch: ask, tell, pending, release, withdraw, correct, history."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import click
 
 from paretoscope.cli import show
 from paretoscope.cli.lazy import OUTSTANDING
-from paretoscope.cli.options import by_option, json_option, sheet_options, study_argument
+from paretoscope.cli.options import (
+    by_option,
+    json_option,
+    rows_option,
+    sheet_options,
+    study_argument,
+)
 from paretoscope.cli.target import check_target
 from paretoscope.cli.terms import read_number
 from paretoscope.errors import DataError, UsageError
 from paretoscope.sheet import write_sheet
 from paretoscope.study import Request, Status, Study, Told
-from paretoscope.study.book import Book
+from paretoscope.study.book import Book, group_members, without_try
 from paretoscope.summary import read_either, write_summary
 
 
@@ -47,13 +53,7 @@ def _draw(requests: Sequence[Request]) -> None:
 @click.option("-n", type=int, metavar="N", help="At most so many (default: all of the round).")
 @click.option("--csv", "path", metavar="FILE", help="Write the sheet here; - is the terminal.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@click.option(
-    "--by",
-    "rows",
-    type=click.Choice(["measurement", "candidate"]),
-    default="measurement",
-    help="One row per measurement, or per candidate with n, mean and sd.",
-)
+@rows_option
 @by_option
 @sheet_options
 @json_option
@@ -184,21 +184,30 @@ def _then(status: Status) -> str:
 @study_argument
 @click.option("--csv", "path", metavar="FILE", help="Write them as a sheet; - is the terminal.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@rows_option
 @sheet_options
 @json_option
 def pending_command(
-    where: str, *, path: str | None, force: bool, as_json: bool, **marks: str | None
+    where: str,
+    *,
+    path: str | None,
+    force: bool,
+    rows: str,
+    as_json: bool,
+    **marks: str | None,
 ) -> None:
     """Requests that are out, nothing told yet; with --csv a lost sheet is written again."""
     check_target(path, where, force=force)
     with Study.open(where) as study:
         requests = study.pending()
         if path is not None:
-            _write(study, requests, path, "measurement", **marks)
+            _write(study, requests, path, rows, **marks)
         if as_json:
             show.emit({"requests": requests})
         elif path is None and requests:
             _draw(requests)
+        elif requests and path != "-":
+            click.echo(f"{show.count(len(requests), 'request')} in {path}.")
         elif not requests:
             click.echo("No request is out.", err=True)
 
@@ -242,22 +251,32 @@ def _say_count(data: dict[str, int], said: str, *, as_json: bool) -> None:
 @study_argument
 @click.argument("uid")
 @click.argument("values", nargs=-1, required=True, metavar="METRIC=VALUE...")
+@click.option("--sd", multiple=True, metavar="METRIC=SD", help="Of a row that sums up several.")
 @click.option("--reason", required=True, help="Kept with the event.")
 @json_option
 def correct_command(
-    where: str, uid: str, values: tuple[str, ...], *, reason: str, as_json: bool
+    where: str,
+    uid: str,
+    values: tuple[str, ...],
+    *,
+    sd: tuple[str, ...],
+    reason: str,
+    as_json: bool,
 ) -> None:
     """Replace values that were told wrongly; all that followed is worked out again.
 
-    Metrics that are not named keep their values.
+    Metrics that are not named keep their values. A row of a sheet by candidate is corrected as a whole:
+    VALUE is its mean.
     """
-    named = dict(_assignment(text) for text in values)
+    named, spread = (dict(map(_assignment, texts)) for texts in (values, sd))
     with Study.open(where) as study:
-        before = _told_before(study, uid)
+        before, deviations = _told_before(study, uid)
         if not before:
             raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
+        if sd and not deviations:
+            raise UsageError(f"--sd {sd[0]}: {uid} is a single measurement, which has none")
         after = before | named
-        study.correct(uid, after, reason)
+        study.correct(uid, after, reason, deviations | spread)
         status = study.status()
     if as_json:
         show.emit({"uid": uid, "before": before, "after": after})
@@ -275,10 +294,40 @@ def _assignment(text: str) -> tuple[str, float]:
     return name, read_number(text, value)
 
 
-def _told_before(study: Study, uid: str) -> dict[str, float | None]:
-    """The values of a request as they were told; nothing if it was not."""
+def _told_before(study: Study, uid: str) -> tuple[dict[str, float | None], dict[str, Any]]:
+    """The values of a request as they were told, and the deviations of a group; nothing if not told."""
     book = Book()
     for number, event in study.ledger.read():
         book.apply(number, event)
     names = [metric.name for metric in study.problem.metrics]
-    return dict(zip(names, book.values.get(uid, ()), strict=False))
+    name, _ = without_try(uid)
+    _, deviations = book.sums.get(name, (0, ()))
+    first = (group_members(name) or [name])[0] if deviations or name in book.values else ""
+    values = book.values.get(first, ())
+    return dict(zip(names, values, strict=False)), dict(zip(names, deviations, strict=False))
+
+
+@click.command("history")
+@study_argument
+@click.argument("path", metavar="FILE")
+@sheet_options
+@json_option
+def history_command(
+    where: str,
+    path: str,
+    *,
+    as_json: bool,
+    **marks: Any,  # noqa: ANN401  (delimiter and decimal mark)
+) -> None:
+    """Add earlier measurements: they enter estimates and plots, never a certificate.
+
+    The table has the columns candidate and every metric; all of its rows are stored, or none. The
+    same table given twice is added once.
+    """
+    source = sys.stdin if path == "-" else path
+    with Study.open(where) as study:
+        added = study.add_history(source, **marks)
+    said = f"{show.count(added, 'earlier measurement')} added."
+    if not added:
+        said = "Nothing added: the table has no rows, or was added before."
+    _say_count({"added": added}, said, as_json=as_json)

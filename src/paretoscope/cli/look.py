@@ -18,6 +18,7 @@ from paretoscope.cli.target import check_target
 from paretoscope.core.dominance import non_dominated
 from paretoscope.study import Metric, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
+from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
 from paretoscope.table import write_table
 
@@ -164,7 +165,8 @@ def _still_needed(study: Study, status: Status) -> int | None:
     """Measurements to the end if nothing more is eliminated; None where that cannot be told."""
     if status.stop is not None:
         return 0
-    need = predicted_need(study.policy, study.problem.setting)
+    setting = as_measured(study.problem.setting, status.result.found)
+    need = predicted_need(study.policy, setting)
     return None if need is None else max(need - status.done, status.due)
 
 
@@ -177,7 +179,10 @@ def _when(study: Study, status: Status) -> str:
     if need is None:
         return "cannot be predicted while the noise is unknown"
     more = show.count(need, "more measurement")
-    return f"after at most {more}; fewer, the more candidates are eliminated"
+    unknown = np.isnan(study.problem.setting.noise.only(study.problem.setting.noisy).sigma).any()
+    most = "about" if unknown else "at most"
+    seen = " by the noise seen so far" if unknown else ""
+    return f"after {most} {more}{seen}; fewer, the more candidates are eliminated"
 
 
 def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:

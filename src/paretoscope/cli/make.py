@@ -196,17 +196,18 @@ def pulls(option: Option) -> str:
     if option.low is None:
         return "does not apply"
     if option.high is None:
-        return f"at least {option.low} measurements"
+        return f"at least {option.low:,} measurements"
     if option.low == option.high:
-        return f"{option.high} measurements"
-    return f"{option.low} to {option.high} measurements"
+        return f"{option.high:,} measurements"
+    return f"{option.low:,} to {option.high:,} measurements"
 
 
 @click.command("plan")
 @study_argument
+@click.option("--budget", type=click.IntRange(min=1), metavar="N", help="A budget to try.")
 @click.option("--pilot", is_flag=True, help="What the measurements so far say of the noise.")
 @json_option
-def plan_command(where: str, *, pilot: bool, as_json: bool) -> None:
+def plan_command(where: str, *, budget: int | None, pilot: bool, as_json: bool) -> None:
     """Predict what each method would measure, and what the budget will buy.
 
     The upper number of measurements is what it takes if no candidate is ever eliminated. What the
@@ -216,7 +217,8 @@ def plan_command(where: str, *, pilot: bool, as_json: bool) -> None:
         if pilot:
             _say_pilot(study.pilot(), as_json=as_json)
             return
-        options, runs, outlook = study.plan(), _name(study), study.outlook()
+        options, runs = study.plan(budget), _name(study)
+        outlook = study.outlook(budget=budget)
         if as_json:
             show.emit({"method": runs, "options": options, "outlook": outlook})
             return
@@ -250,24 +252,17 @@ def _say_pilot(found: list[Scale], *, as_json: bool) -> None:
 def foreseen(outlook: Outlook | NoOutlook, problem: Problem) -> str:
     """What the budget will buy, in two or three sentences."""
     if isinstance(outlook, NoOutlook):
-        return f"What a budget would buy cannot be told: {outlook.reason}."
+        return f"What a budget buys: {outlook.reason}. Try one with --budget N."
     used = round(outlook.measurements)
     if used == 0 and outlook.undecided:
         return f"{outlook.budget} measurements buy nothing by {outlook.method}: not even its first round."
-    settled = {
-        word: round(number)
-        for word, number in zip(
-            ("out", "in", "near"), (outlook.out, outlook.inside, outlook.near), strict=True
-        )
-        if word != "near" or round(number)
-    }
-    parts = ", ".join(f"{number} {word}" for word, number in settled.items())
+    near = f", {round(outlook.near)} near" if round(outlook.near) else ""
     spent = "" if used > _NEARLY * outlook.budget else f" About {used} of them would be made."
     return (
-        f"By {outlook.method}, {outlook.budget} measurements would settle about"
-        f" {sum(settled.values())} of {problem.K}: {parts}; epsilon {_tolerances(outlook, problem)}."
-        f"{spent} Simulated {outlook.runs} times, assuming {outlook.assumed}: an expectation, not a"
-        " promise."
+        f"{outlook.budget} fit: expect {round(outlook.out)} out, {round(outlook.inside)} in{near},"
+        f" epsilon {_tolerances(outlook, problem)}.{spent} Of {problem.K} candidates by"
+        f" {outlook.method}, simulated {outlook.runs} times, assuming {outlook.assumed}: an"
+        " expectation, not a promise."
     )
 
 

@@ -27,6 +27,17 @@ def by_option(function: F) -> F:
     )(function)
 
 
+def rows_option(function: F) -> F:
+    """What a row of a sheet stands for."""
+    return click.option(
+        "--by",
+        "rows",
+        type=click.Choice(["measurement", "candidate"]),
+        default="measurement",
+        help="One row per measurement, or per candidate with n, mean and sd.",
+    )(function)
+
+
 def sheet_options(function: F) -> F:
     """How the CSV file is written."""
     marks = click.option(

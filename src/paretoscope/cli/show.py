@@ -105,7 +105,7 @@ def listed(ids: Sequence[str]) -> str:
 
 def count(n: int, one: str, many: str = "") -> str:
     """'1 candidate', '2 candidates'."""
-    return f"{n} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def tolerance(metric: Metric, value: float) -> str:

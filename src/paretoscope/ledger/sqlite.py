@@ -1,8 +1,10 @@
 """A ledger in one SQLite file: for one machine, and as many processes on it as wanted.
 
 The write-ahead log is flushed at every commit, so that what was acknowledged survives a kill and a
-power cut. Checkpoints are taken by `append` itself and always empty the log: SQLite's own leave the
-copied pages behind in it, and a log that is later cut short would then shadow newer pages by older.
+power cut. Then `append` copies the log into the file and empties it, so that a file which is copied or
+moved while it is open holds everything: SQLite leaves the log of a moved file where the file was.
+SQLite's own checkpoints also leave the copied pages behind in the log, and a log that is later cut short
+would then shadow newer pages by older.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from paretoscope.ledger.base import (
 
 APPLICATION_ID = int.from_bytes(b"Pare", "big")  # bytes 68 to 71 of every study file
 PATIENCE = 30.0  # seconds to wait for other writers
-LOG_BYTES = 4_000_000  # the log is emptied beyond this size; SQLite's own default is 1,000 pages
+READERS = 1.0  # seconds to wait for readers before the log is left for the next append to empty
 
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "nothing of this was stored; free some space and try again",
@@ -65,6 +67,7 @@ class SqliteLedger(Connected):
         with self._lock, self._blamed():
             self._check_file(create)
             self._connection = self._connect(create)
+            self._place = _place(self._path)
 
     def read(self, after: int = 0) -> list[Event]:
         """Events whose number is larger than ``after``, in order."""
@@ -79,6 +82,7 @@ class SqliteLedger(Connected):
         bodies = [encode(record) for record in records]
         with self._session() as connection:
             with _transaction(connection):
+                self._check_place()  # once more: we may have waited for others
                 (last,) = connection.execute(
                     "SELECT coalesce(max(number), 0) FROM events"
                 ).fetchone()
@@ -86,7 +90,7 @@ class SqliteLedger(Connected):
                 connection.executemany(
                     "INSERT INTO events (number, body) VALUES (?, ?)", enumerate(bodies, last + 1)
                 )
-            self._shorten_log(connection)
+            self._empty_log(connection)
         return int(last) + len(bodies)
 
     def _disconnect(self) -> None:
@@ -100,10 +104,24 @@ class SqliteLedger(Connected):
         """The connection, for one thread at a time, with its errors explained."""
         with self._lock, self._blamed():
             self._check_open()
+            self._check_place()
             if self._connection is None:
                 self._check_file(create=False)
                 self._connection = self._connect(create=False)
             yield self._connection
+
+    def _check_place(self) -> None:
+        """Refuse to go on when the name stands for another file than the one that was opened.
+
+        A file that was moved or deleted while it is open can still be written to, and what is written
+        could not be found again.
+        """
+        if _place(self._path) != self._place:
+            self._disconnect()
+            raise LedgerError(
+                f"{self._where} was moved, deleted or replaced while it was open: nothing of this was"
+                " stored; bring it back, or open it where it is now"
+            )
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -201,12 +219,20 @@ class SqliteLedger(Connected):
                 "choose a local folder, or a postgresql:// address"
             )
 
-    def _shorten_log(self, connection: sqlite3.Connection) -> None:
-        """Copy a long log into the file and empty it; the events are safe either way."""
-        with suppress(OSError, sqlite3.Error):
-            log = self._path.with_name(self._path.name + "-wal")
-            if log.stat().st_size > LOG_BYTES:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def _empty_log(self, connection: sqlite3.Connection) -> None:
+        """Copy the log into the file and empty it; the events are safe either way."""
+        with suppress(sqlite3.Error):
+            connection.execute(f"PRAGMA busy_timeout = {READERS * 1000:.0f}").fetchall()
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}").fetchall()
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Which file a name stands for at present; None if for none."""
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 @contextmanager

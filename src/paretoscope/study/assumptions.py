@@ -117,6 +117,8 @@ def judged(certificate: Certificate, found: Sequence[Assumption]) -> Certificate
         return replace(certificate, certified=False, reason=reason)
     linear = next((a for a in found if a.name == LINEAR), None)
     if linear is not None and linear.verdict == "untested":
+        if not certificate.certified:
+            return certificate  # there is a reason already
         return replace(certificate, certified=False, reason="linearity untested")
     said = [] if linear is None else [linear.said]
     blind = [a.name for a in found if a.verdict == "untested" and a is not _INDEPENDENT]

@@ -105,8 +105,12 @@ class Belief:
 # ---------------------------------------------------------------- which policy, which worlds
 
 
-def certified_method(policy: Policy[Any], wishes: Wishes) -> Certified | NoOutlook:
-    """The study's own method held to its budget; fixed looks if it certifies nothing."""
+def certified_method(
+    policy: Policy[Any], wishes: Wishes, budget: int | None = None
+) -> Certified | NoOutlook:
+    """The study's own method held to its budget; fixed looks if it certifies nothing, or to try one."""
+    if budget is not None:
+        return fixed_design(replace(wishes, budget=budget))
     own = policy if isinstance(policy, Certified) else None
     if isinstance(own, FixedDesign):
         return own
@@ -179,6 +183,15 @@ def _sentence(problem: Problem, relative: BoolArray) -> str:
     if relative.any():
         parts.append("no tolerance, as the noise is unknown")
     return "; ".join(parts) or "exact metrics drawn at random where they are not known"
+
+
+def as_measured(setting: Setting, found: Estimate) -> Setting:
+    """The setting with unknown scales of the noise as estimated: for predictions, never a verdict."""
+    sigma = setting.noise.sigma.copy()
+    sigma[setting.noisy] = np.where(
+        np.isnan(sigma[setting.noisy]) & (found.sigma > 0), found.sigma, sigma[setting.noisy]
+    )
+    return replace(setting, noise=replace(setting.noise, sigma=sigma))
 
 
 # ---------------------------------------------------------------- runs

@@ -178,7 +178,7 @@ class Study:
         by : str
             Who will measure.
         lease : float, optional
-            Seconds after which the requests may be given to somebody else; by default never.
+            Seconds after which others may have the requests; by default never.
         """
 
         def decide() -> tuple[list[Record], list[Request]]:
@@ -305,8 +305,7 @@ class Study:
     ) -> None:
         """Replace a value told before; everything that followed from it is worked out again.
 
-        A row that summed up several measurements is corrected by its group, with their
-        ``deviations``.
+        A row that summed up several measurements is corrected by its group, with ``deviations``.
         """
         name, _ = without_try(uid)
 
@@ -320,20 +319,22 @@ class Study:
 
         self._commit(decide)
 
-    def add_history(self, rows: Any) -> int:  # noqa: ANN401  (mappings, a frame or a file)
+    def add_history(self, rows: Any, **marks: Any) -> int:  # noqa: ANN401  (mappings, a frame, a file)
         """Earlier measurements, for estimates and pictures; they never enter a certificate.
 
         Parameters
         ----------
         rows : list of mappings, frame or path
             With ``candidate`` and every metric. The same rows given again are not added again: 0.
+        **marks
+            ``delimiter`` and ``decimal`` of a file, where its rows do not tell.
 
         Raises
         ------
         DataError
             If any row cannot be used; nothing is stored then.
         """
-        lines = history.read_history(rows, self.problem)
+        lines = history.read_history(rows, self.problem, **marks)
         event = {"kind": "history", "rows": lines}
 
         def decide() -> tuple[list[Record], int]:
@@ -415,18 +416,26 @@ class Study:
             reason=self.reason,
         )
 
-    def plan(self) -> list[methods.Option]:
-        """Predicted measurements of every method that could run this study."""
-        return methods.options(self.problem.setting, self.wishes)
+    def plan(self, budget: int | None = None) -> list[methods.Option]:
+        """Predicted measurements of every method that could run this study.
 
-    def outlook(self, runs: int = forecast.RUNS) -> forecast.Outlook | forecast.NoOutlook:
-        """What the budget will buy, counted from the first measurement: simulated, not promised.
-
-        The study's own method runs in worlds as its measurements so far say they are; see `forecast`.
+        An unknown noise is taken as measured so far; ``budget`` is one to try, not the study's own.
         """
-        policy = forecast.certified_method(self.policy, self.wishes)
+        setting = forecast.as_measured(self.problem.setting, self.result().found)
+        wishes = self.wishes if budget is None else replace(self.wishes, budget=budget)
+        return methods.options(setting, wishes)
+
+    @in_turn
+    def outlook(
+        self, runs: int = forecast.RUNS, budget: int | None = None
+    ) -> forecast.Outlook | forecast.NoOutlook:
+        """What the budget will buy, simulated from the first measurement on; see `forecast`.
+
+        ``budget`` is one to try, by the fixed looks that would serve it; by default the study's own.
+        """
+        policy = forecast.certified_method(self.policy, self.wishes, budget)
         if isinstance(policy, forecast.NoOutlook):
             return policy
-        tally, exact = self._course.everything(self._book), self._course.known_exact(self._book)
+        tally, exact = self._course.pooled(self._book), self._course.known_exact(self._book)
         belief = forecast.believe(self.problem, tally, exact)
         return forecast.outlook(self.problem, policy, belief, runs, self.problem.seed)
