@@ -369,3 +369,54 @@ def test_a_reframe_that_makes_no_sense_is_refused():
     with pytest.raises(UsageError, match="'c\\^2' is no column"):
         study.reframe("typo", features=["a", "c^2"])
     assert study._book.frames == 0
+
+
+# ---------------------------------------------------------------- the way on
+
+
+def until_done(study, mu, rng, sigma):
+    """Measure to the stop; how many measurements were made in all."""
+    measure(study, mu, rng, sigma=sigma, most=60)
+    assert not study.ask(1)
+    return len(study._book.values) + len(study._book.history)
+
+
+def test_the_proposed_terms_certify_a_quadratic_truth_for_less_than_no_model():
+    """K = 200, three columns and an intercept; the linear part is refused, and two terms are missing."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, (200, 3))
+    mu = x @ np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0]])
+    mu[:, 0] -= x[:, 0] ** 2
+    mu[:, 1] += 0.8 * x[:, 0] * x[:, 1]
+    columns = {name: x[:, c].tolist() for c, name in enumerate("abc")}
+    settings = {"candidates": columns, "metrics": pair(), "delta": DELTA, "epsilon": 0.1}
+    study = fresh(**settings, features=["a", "b", "c"])
+    assert study.problem.setting.model.rank == 4
+    until_done(study, mu, rng, SIGMA)
+    assert verdicts(study)[LINEAR] == "broken"
+    (way,) = [w for w in study.proposals() if w.name == "richer features"]
+    study.reframe("it bends", features=way.features)
+    spent = until_done(study, mu, rng, SIGMA)
+    result = study.result()
+    assert result.certified
+    assert not wrong(result.verdict, mu, 0.1)
+    free = fresh(**settings)
+    assert spent < until_done(free, mu, rng, SIGMA) / 2
+
+
+def test_raw_noc_means_are_refused_as_linear_and_finished_without_a_model(noc_csv):
+    raw = np.loadtxt(noc_csv, delimiter=";", skiprows=1)
+    mu = (raw[:, 4:6] - raw[:, 4:6].mean(axis=0)) / raw[:, 4:6].std(axis=0) * [-1.0, 1.0]
+    columns = {f"x{c}": raw[:, c].tolist() for c in range(4)}
+    rng = np.random.default_rng(2)
+    study = fresh(
+        candidates=columns, features=list(columns), metrics=pair(), delta=DELTA, epsilon=0.5
+    )
+    until_done(study, mu, rng, 0.1)
+    assert not study.result().certified
+    assert verdicts(study)[LINEAR] == "broken"
+    study.reframe("the fit is poor", features=None)
+    until_done(study, mu, rng, 0.1)
+    result = study.result()
+    assert result.certified
+    assert not wrong(result.verdict, mu, 0.5)
