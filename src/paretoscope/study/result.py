@@ -125,6 +125,16 @@ def fit_test(problem: Problem, tally: Tally) -> LackOfFit | None:
     )
 
 
+def stated(problem: Problem, certificate: Certificate) -> Certificate:
+    """The certificate with what it speaks of, where a measurement is not a mean."""
+    said = tuple(
+        f"{m.name}: what is certified is the expectation of the {m.statistic} of one measurement"
+        for m in problem.metrics
+        if m.statistic not in {"", "mean"}
+    )
+    return replace(certificate, assumptions=(*certificate.assumptions, *said))
+
+
 def tested(problem: Problem, certificate: Certificate, tally: Tally) -> Certificate:
     """The certificate after the test of the linear model: withheld if untested or refused."""
     if not problem.setting.model.linear or not problem.setting.noisy.any():

@@ -27,7 +27,7 @@ from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid, with_try, without_try
 from paretoscope.study.course import Course
 from paretoscope.study.definition import define, differences
-from paretoscope.study.intake import Intake, Told, corrected, regrouped
+from paretoscope.study.intake import Intake, Told, correction
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Result
@@ -301,15 +301,10 @@ class Study:
 
         A row that summed up several measurements is corrected by its group, with ``deviations``.
         """
-        name, _ = without_try(uid)
+        row = {**values, "uid": uid, "deviations": deviations}
 
         def decide() -> tuple[list[Record], None]:
-            book, now = self._book, self.clock()
-            if name in book.sums:
-                row = {**values, "n": book.sums[name][0], "deviations": deviations}
-                return [regrouped(self.problem, book, name, row, reason, now)], None
-            rows = corrected(self.problem, book, name, self.problem.check_row(values))
-            return [{"kind": "corrected", "rows": rows, "reason": reason}], None
+            return [correction(self.problem, self._book, row, reason, self.clock())], None
 
         self._commit(decide)
 
@@ -350,6 +345,7 @@ class Study:
         certificate = result.tested(
             self.problem, verdict.certificate, tally if looks else course.first_turn(book)
         )
+        certificate = result.stated(self.problem, certificate)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
         return Result(self.problem, verdict, certificate, found, tally.counts)
