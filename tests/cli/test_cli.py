@@ -375,6 +375,7 @@ def test_earlier_measurements_are_added_once_and_certify_nothing():
     assert "Nothing added" in call("history", "w.study", "old.csv")
     after = data("status", "w.study")
     assert (after["done"], after["next"]) == (0, before["next"])
+    assert "Estimates contain 2 earlier measurements; verdicts do not." in call("result", "w.study")
     Path("old.csv").write_text("candidate,y1,y2\nc99,1,2\n")
     assert "no candidate 'c99'" in call("history", "w.study", "old.csv", code=4)
 

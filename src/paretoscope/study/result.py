@@ -166,6 +166,7 @@ class Result:
     certificate: Certificate
     found: Estimate
     counts: IntArray
+    earlier: int = 0  # measurements from before the study that the estimates contain
 
     def _ids(self, mask: BoolArray) -> list[str]:
         return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]

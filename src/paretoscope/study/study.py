@@ -348,7 +348,8 @@ class Study:
         certificate = result.stated(self.problem, certificate)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
-        return Result(self.problem, verdict, certificate, found, tally.counts)
+        earlier = len(book.history)
+        return Result(self.problem, verdict, certificate, found, tally.counts, earlier)
 
     @in_turn
     def status(self) -> Status:
