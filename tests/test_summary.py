@@ -259,3 +259,17 @@ def test_a_row_told_in_part_leaves_its_rest_to_be_corrected_alone():
     assert some._book.values[rest.uid] == (7.0, 2.0)
     with pytest.raises(DataError, match="correct the group"):
         some.correct(uid.partition("to")[0], {"y": 7.0, "cost": 2.0}, "typo")
+
+
+def test_an_exact_metric_of_a_group_is_corrected_in_all_rows_or_none():
+    some = study()
+    uid, _, n = groups(some.ask())[0]
+    spread = {"y": 0.1}
+    some.tell([{"uid": uid, "n": n - 1, "y": 1.0, "cost": 2.0, "deviations": spread}])
+    (rest,) = some.ask()
+    some.tell([{"uid": rest.uid, "y": 5.0, "cost": 2.0}])
+    with pytest.raises(DataError, match=f"the exact metric is 2.0 in {rest.uid}, too"):
+        some.correct(uid, {"y": 1.0, "cost": 3.0}, "typo", spread)
+    some.correct(uid, {"y": 1.5, "cost": 2.0}, "typo", spread)
+    some.correct(rest.uid, {"y": 5.0, "cost": 3.0}, "typo")
+    assert {values[1] for values in some._book.values.values()} == {3.0}

@@ -303,7 +303,9 @@ def test_a_bad_cell_stores_nothing():
     call("ask", "w.study", "--csv", "b.csv")
     fill(Path("b.csv"), wrong={3: {"y2": "1e999"}})
     before = call("export", "w.study")
-    assert "b.csv, row 5" in call("tell", "w.study", "b.csv", code=4)
+    said = call("tell", "w.study", "b.csv", code=4)
+    assert "b.csv, row 5" in said
+    assert said.endswith("(nothing was stored)\n")
     assert call("export", "w.study") == before
     assert "nothing.csv" in call("tell", "w.study", "nothing.csv", code=2)
 

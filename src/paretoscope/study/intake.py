@@ -267,6 +267,7 @@ def correction(problem: Problem, book: Book, row: Row, reason: str, now: float) 
             "reason": reason,
         }
     n = book.sums[uid][0]
+    _check_alike(problem, book, group_members(uid)[:n], values)
     _, deviations = Intake(problem, book, "").spread_of({**row, "n": n}, n)
     line = [uid, n, list(values), list(deviations)]
     by = book.writer[group_members(uid)[0]]
@@ -292,6 +293,21 @@ def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[
             ]
             rows += [[other, mixed]] if tuple(mixed) != values else []
     return rows
+
+
+def _check_alike(problem: Problem, book: Book, group: list[str], values: Values) -> None:
+    """An exact metric corrected in a group must be what the candidate's other rows say."""
+    k = candidate_of(group[0])
+    check_known(problem, k, values)
+    for uid, others in book.values.items():
+        if uid in group or candidate_of(uid) != k:
+            continue
+        for metric, new, old in zip(problem.metrics, values, others, strict=True):
+            if metric.exact and metric.known is None and new != old:
+                raise DataError(
+                    f"{metric.name} = {new}: the exact metric is {old} in {uid}, too: correct that"
+                    " one, and all rows of the candidate follow"
+                )
 
 
 def _harmless(bounds: tuple[float, float] | None) -> float:

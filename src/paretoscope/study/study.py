@@ -211,6 +211,7 @@ class Study:
     @in_turn
     def pending(self) -> list[Request]:
         """Requests that somebody has, and nothing has come of yet."""
+        self.refresh()
         now = self.clock()
         waiting = self._course.turn.waiting
         return [self._request(uid) for uid in waiting if self._book.out(uid, now)]
