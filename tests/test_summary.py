@@ -228,3 +228,48 @@ def test_by_the_command_line_and_through_an_export(tmp_path, monkeypatch):
         for where in ("s.study", "t.study")
     ]
     assert shown[0] == shown[1]
+
+
+def test_a_group_that_failed_is_asked_for_again_as_a_whole():
+    """The first of it failed; the others are nobody's, since the row can say no more of them."""
+    some = study()
+    (group, *_), requests = groups(some.ask()), some.pending()
+    uid, name, n = group
+    assert n > 1
+    assert some.tell([{"uid": uid, "failed": "spilt"}]).failed == 1
+    mine = [r for r in some.ask() if r.candidate == name]
+    assert len(mine) == n
+    assert sorted(each for each, _, _ in groups(mine)) == sorted(
+        [f"{uid.partition('to')[0]}to0.2", uid.replace("n0to", "n1to")]
+    )
+    assert some.tell([{"uid": uid, "failed": "spilt"}]).repeated == 1  # the sheet once more
+    assert len(some.pending()) == len(requests)
+    sums = {"n": 1, "y": 1.0, "cost": 2.0, "deviations": {"y": 0.0}}
+    assert some.tell([{"uid": f"{uid.partition('to')[0]}to0.2", **sums}]).accepted == 1
+
+
+def test_a_row_told_in_part_leaves_its_rest_to_be_corrected_alone():
+    some = study()
+    uid, _, n = groups(some.ask())[0]
+    spread = {"y": 0.1}
+    some.tell([{"uid": uid, "n": n - 1, "y": 1.0, "cost": 2.0, "deviations": spread}])
+    (rest,) = some.ask()
+    some.tell([{"uid": rest.uid, "y": 5.0, "cost": 2.0}])
+    some.correct(rest.uid, {"y": 7.0, "cost": 2.0}, "typo")
+    assert some._book.values[rest.uid] == (7.0, 2.0)
+    with pytest.raises(DataError, match="correct the group"):
+        some.correct(uid.partition("to")[0], {"y": 7.0, "cost": 2.0}, "typo")
+
+
+def test_an_exact_metric_of_a_group_is_corrected_in_all_rows_or_none():
+    some = study()
+    uid, _, n = groups(some.ask())[0]
+    spread = {"y": 0.1}
+    some.tell([{"uid": uid, "n": n - 1, "y": 1.0, "cost": 2.0, "deviations": spread}])
+    (rest,) = some.ask()
+    some.tell([{"uid": rest.uid, "y": 5.0, "cost": 2.0}])
+    with pytest.raises(DataError, match=f"the exact metric is 2.0 in {rest.uid}, too"):
+        some.correct(uid, {"y": 1.0, "cost": 3.0}, "typo", spread)
+    some.correct(uid, {"y": 1.5, "cost": 2.0}, "typo", spread)
+    some.correct(rest.uid, {"y": 5.0, "cost": 3.0}, "typo")
+    assert {values[1] for values in some._book.values.values()} == {3.0}

@@ -197,9 +197,9 @@ def _check_header(table: Table, problem: Problem) -> None:
     known = dict.fromkeys([*sheet_header(problem), *(m.name for m in problem.metrics)])
     for name in needed:
         if name not in table.header:
-            raise table.refuse(
-                table.head, f"column {name!r} is missing: put it back, even if blank"
-            )
+            like = [other for other in table.header if other.casefold() == name.casefold()]
+            remedy = f"rename {like[0]!r}" if like else "put it back, even if blank"
+            raise table.refuse(table.head, f"column {name!r} is missing: {remedy}")
     for name in table.header:
         if name not in known:
             raise table.refuse(
@@ -324,7 +324,10 @@ class Sheet:
                 said = "may have a separator of thousands: write the number without"
             elif NUMBER.fullmatch(cell) or COMMA_NUMBER.fullmatch(cell):
                 mark = "comma" if self._comma else "point"
-                said = f"has not the decimal {mark} of the sheet: write one, or declare decimal="
+                said = (
+                    f"has not the decimal {mark} of the sheet: write a {mark}, or declare the mark"
+                    " (--decimal)"
+                )
         raise self.table.refuse_cell(number, column, cell, said)
 
     def _failure(self, cells: Mapping[str, Any]) -> str | None:

@@ -303,7 +303,9 @@ def test_a_bad_cell_stores_nothing():
     call("ask", "w.study", "--csv", "b.csv")
     fill(Path("b.csv"), wrong={3: {"y2": "1e999"}})
     before = call("export", "w.study")
-    assert "b.csv, row 5" in call("tell", "w.study", "b.csv", code=4)
+    said = call("tell", "w.study", "b.csv", code=4)
+    assert "b.csv, row 5" in said
+    assert said.endswith("(nothing was stored)\n")
     assert call("export", "w.study") == before
     assert "nothing.csv" in call("tell", "w.study", "nothing.csv", code=2)
 
@@ -375,6 +377,7 @@ def test_earlier_measurements_are_added_once_and_certify_nothing():
     assert "Nothing added" in call("history", "w.study", "old.csv")
     after = data("status", "w.study")
     assert (after["done"], after["next"]) == (0, before["next"])
+    assert "Estimates contain 2 earlier measurements; verdicts do not." in call("result", "w.study")
     Path("old.csv").write_text("candidate,y1,y2\nc99,1,2\n")
     assert "no candidate 'c99'" in call("history", "w.study", "old.csv", code=4)
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from paretoscope.errors import DataError, UsageError
 from paretoscope.study.features import build_features, check_formula
@@ -48,6 +51,30 @@ def test_a_transformer_sees_the_columns():
     made = build(Doubler(), intercept=False)
     assert made.X[:, 0].tolist() == [2.0, 4.0, 6.0, 12.0]
     assert made.said == "by Doubler"
+
+
+class OneHot:
+    """What scikit-learn's encoders do by default: a sparse matrix."""
+
+    def fit_transform(self, frame):
+        levels = sorted(set(frame["text"]))
+        return sparse.csr_matrix([[float(v == level) for level in levels] for v in frame["text"]])
+
+
+class Wordy:
+    def fit_transform(self, frame):
+        return [["not", "numbers"]] * len(frame)
+
+
+def test_a_transformer_may_give_a_sparse_matrix_but_no_words(monkeypatch):
+    columns = {"text": ["x", "y", "x"]}
+    made = build_features(OneHot(), columns, 3, intercept=False)
+    assert made.X.tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    with pytest.raises(UsageError, match="Wordy made no table of numbers"):
+        build_features(Wordy(), columns, 3, intercept=True)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="pip install pandas"):
+        build_features(OneHot(), columns, 3, intercept=True)
 
 
 def test_a_formula():

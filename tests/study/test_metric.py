@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import doctest
+import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,3 +142,14 @@ def test_short_forms_that_mean_nothing(text):
 
 def test_examples():
     assert doctest.testmod(module).failed == 0
+
+
+def test_numbers_of_numpy_are_numbers():
+    made = Metric("y", sigma=np.float32(0.5), epsilon=np.int64(1), resolution=np.float64(0.1))
+    share = Metric("s", kind="proportion", of=np.int64(20))
+    bounded = Metric("b", bounds=np.array([0, 1]).tolist())
+    ranged = Metric("b", bounds=(np.int64(0), np.int64(1)))
+    assert (made.sigma, made.epsilon, share.of) == (0.5, 1, 20)
+    assert bounded == ranged
+    for metric in (made, share, ranged):
+        assert Metric.from_plain(json.loads(json.dumps(metric.to_plain()))) == metric

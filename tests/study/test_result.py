@@ -201,3 +201,12 @@ def test_without_features_there_is_nothing_to_test():
     assert study.result().certified
     assert not any("linear" in said for said in study.result().certificate.assumptions)
     assert linear_world()[1].shape == (12, 2)
+
+
+def test_what_is_certified_of_a_median_is_said():
+    named = [Metric("y1", sigma=0.2, statistic="p99"), Metric("y2", sigma=0.2)]
+    study = fresh(metrics=named, epsilon=0.3)
+    finish(study)
+    said = study.result().certificate.assumptions
+    assert "y1: what is certified is the expectation of the p99 of one measurement" in said
+    assert not [text for text in said if text.startswith("y2")]

@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except ParetoscopeError as error:
             code = next((code for kind, code in _BLAME.items() if isinstance(error, kind)), 1)
-            fail(error, code)
+            fail(f"{error} (nothing was stored)" if code == DATA else error, code)
         except BrokenPipeError:
             raise  # the reader has gone: click knows what to do
         except OSError as error:

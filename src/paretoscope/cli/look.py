@@ -296,6 +296,9 @@ def _say_result(status: Status, *, everything: bool) -> None:
     hidden = len(result.status) - len(rows)
     if hidden:
         show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+    if result.earlier:
+        made = show.count(result.earlier, "earlier measurement")
+        show.paragraph(f"Estimates contain {made}; verdicts do not.")
     said = "Certified" if result.certified else "Not certified"
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:

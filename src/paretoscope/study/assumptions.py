@@ -109,20 +109,28 @@ _INDEPENDENT = Assumption(
 )
 
 
-def judged(certificate: Certificate, found: Sequence[Assumption]) -> Certificate:
-    """The certificate after the tests: withheld where one speaks against it, or none could be made."""
+def judged(problem: Problem, certificate: Certificate, found: Sequence[Assumption]) -> Certificate:
+    """The certificate after the tests: withheld where one speaks against it, or none could be made.
+
+    It says what it speaks of, where a measurement is not a mean.
+    """
+    said = [
+        f"{m.name}: what is certified is the expectation of the {m.statistic} of one measurement"
+        for m in problem.metrics
+        if m.statistic not in {"", "mean"}
+    ]
     broken = [a for a in found if a.verdict == "broken"]
+    linear = next((a for a in found if a.name == LINEAR), None)
+    blind = linear is not None and linear.verdict == "untested" and certificate.certified
     if broken:
         reason = "; ".join(f"{a.said}: {a.remedy}" for a in broken[:2])
-        return replace(certificate, certified=False, reason=reason)
-    linear = next((a for a in found if a.name == LINEAR), None)
-    if linear is not None and linear.verdict == "untested":
-        if not certificate.certified:
-            return certificate  # there is a reason already
-        return replace(certificate, certified=False, reason="linearity untested")
-    said = [] if linear is None else [linear.said]
-    blind = [a.name for a in found if a.verdict == "untested" and a is not _INDEPENDENT]
-    said += [f"assumed without test: {', '.join(blind)}"] if blind else []
+        certificate = replace(certificate, certified=False, reason=reason)
+    elif blind:
+        certificate = replace(certificate, certified=False, reason="linearity untested")
+    else:
+        said += [] if linear is None else [linear.said]
+        unseen = [a.name for a in found if a.verdict == "untested" and a is not _INDEPENDENT]
+        said += [f"assumed without test: {', '.join(unseen)}"] if unseen else []
     return replace(certificate, assumptions=(*certificate.assumptions, *said))
 
 

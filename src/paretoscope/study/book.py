@@ -114,6 +114,16 @@ class Asked:
         return self.lease is not None and now > self.at + self.lease
 
 
+class Held(dict[str, Asked]):
+    """Who has which request; a second try is found under the request that it tries again."""
+
+    def __missing__(self, uid: str) -> Asked:
+        name, tries = without_try(uid)
+        if tries == 1:
+            raise KeyError(uid)
+        return self[name]
+
+
 @dataclass
 class Book:
     """Everything the ledger says, in the shape that questions are asked of it."""
@@ -121,7 +131,7 @@ class Book:
     number: int = 0
     definition: dict[str, Any] = field(default_factory=dict)
     created: float = 0.0
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: Held = field(default_factory=Held)
     shared: set[str] = field(default_factory=set)  # asked anew while somebody may still answer
     values: dict[str, Values] = field(default_factory=dict)
     writer: dict[str, str] = field(default_factory=dict)

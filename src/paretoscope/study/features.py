@@ -58,12 +58,20 @@ def build_features(spec: Any, columns: Columns, K: int, *, intercept: bool) -> F
     if isinstance(spec, str):
         return _by_formula(spec, columns, K, intercept=intercept)
     if hasattr(spec, "fit_transform"):
-        made = np.asarray(spec.fit_transform(_table(columns, K)), dtype=np.float64)
+        made = _dense(spec.fit_transform(_table(columns)), type(spec).__name__)
         return _finish(made, _numbered(made), f"by {type(spec).__name__}", K, intercept=intercept)
     if isinstance(spec, (list, tuple)) and all(isinstance(name, str) for name in spec):
         return _by_columns(list(spec), columns, K, intercept=intercept)
     made = np.asarray(spec, dtype=np.float64)
     return _finish(made, _numbered(made), "as given", K, intercept=intercept)
+
+
+def _dense(made: Any, who: str) -> FloatArray:  # noqa: ANN401  (an array, sparse or not, or a frame)
+    """What a transformer made, as numbers; one-hot encoders give sparse matrices."""
+    try:
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{who} made no table of numbers ({error})") from None
 
 
 def _numbered(X: FloatArray) -> tuple[str, ...]:
@@ -173,7 +181,7 @@ def _by_formula(formula: str, columns: Columns, K: int, *, intercept: bool) -> F
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused below, by its row
             matrix = formulaic.Formula(text).get_model_matrix(
-                _table(columns, K), context=functions, na_action="raise"
+                _table(columns), context=functions, na_action="raise"
             )
     except Exception as error:  # whatever formulaic raises is about the caller's formula or columns
         said = " ".join(_COLOUR.sub("", str(error)).split())
@@ -185,10 +193,14 @@ def _by_formula(formula: str, columns: Columns, K: int, *, intercept: bool) -> F
     return _finish(X, names, f"by the formula {text}", K, intercept=False)
 
 
-def _table(columns: Columns, K: int) -> Any:  # noqa: ANN401  (a pandas frame)
+def _table(columns: Columns) -> Any:  # noqa: ANN401  (a pandas frame)
     """The columns as a data frame: numbers where all values are, text elsewhere."""
-    del K
-    pandas = import_module("pandas")
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        raise UsageError(
+            "a transformer gets a pandas frame: pip install pandas, or give the numbers themselves"
+        ) from None
     made = {}
     for name, values in columns.items():
         numbers = numeric(values)

@@ -266,12 +266,36 @@ def check_known(problem: Problem, k: int, values: Values) -> None:
             raise DataError(f"{metric.name} = {value}: column {metric.known!r} says otherwise")
 
 
+def correction(problem: Problem, book: Book, row: Row, reason: str, now: float) -> dict[str, Any]:
+    """The event that replaces what was told of a request, or of a group.
+
+    Parameters
+    ----------
+    row : mapping
+        With ``uid``, every metric, and the ``deviations`` of a group.
+    """
+    uid, _ = without_try(str(row["uid"]))
+    values = problem.check_row({k: v for k, v in row.items() if k not in _FRAME})
+    if uid not in book.sums:
+        return {
+            "kind": "corrected",
+            "rows": corrected(problem, book, uid, values),
+            "reason": reason,
+        }
+    n = book.sums[uid][0]
+    _check_alike(problem, book, group_members(uid)[:n], values)
+    _, deviations = Intake(problem, book, "").spread_of({**row, "n": n}, n)
+    line = [uid, n, list(values), list(deviations)]
+    by = book.writer[group_members(uid)[0]]
+    return {"kind": "summed", "rows": [line], "reason": reason, "by": by, "at": now}
+
+
 def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[Any]]:
     """The rows of a correction: an exact metric changes in every row of the candidate."""
     if uid not in book.values:
         raise DataError(f"uid {uid!r} has not been told: there is nothing to correct")
     for group in book.sums:
-        if uid in group_members(group):
+        if uid in group_members(group)[: book.sums[group][0]]:
             raise DataError(f"uid {uid} was told as part of {group}: correct the group")
     k = candidate_of(uid)
     check_known(problem, k, row)
@@ -287,17 +311,19 @@ def corrected(problem: Problem, book: Book, uid: str, row: Values) -> list[list[
     return rows
 
 
-def regrouped(
-    problem: Problem, book: Book, group: str, row: Row, reason: str, now: float
-) -> dict[str, Any]:
-    """The event that corrects a summary: the same measurements, other means or deviations."""
-    intake = Intake(problem, book, "")
-    n, deviations = intake.spread_of(row, book.sums[group][0])
-    given = {k: v for k, v in row.items() if k not in _FRAME}
-    means = list(problem.check_row(given))
-    line = [group, n, means, list(deviations)]
-    by = book.writer[group_members(group)[0]]
-    return {"kind": "summed", "rows": [line], "reason": reason, "by": by, "at": now}
+def _check_alike(problem: Problem, book: Book, group: list[str], values: Values) -> None:
+    """An exact metric corrected in a group must be what the candidate's other rows say."""
+    k = candidate_of(group[0])
+    check_known(problem, k, values)
+    for uid, others in book.values.items():
+        if uid in group or candidate_of(uid) != k:
+            continue
+        for metric, new, old in zip(problem.metrics, values, others, strict=True):
+            if metric.exact and metric.known is None and new != old:
+                raise DataError(
+                    f"{metric.name} = {new}: the exact metric is {old} in {uid}, too: correct that"
+                    " one, and all rows of the candidate follow"
+                )
 
 
 def _harmless(bounds: tuple[float, float] | None) -> float:

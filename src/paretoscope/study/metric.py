@@ -83,9 +83,7 @@ class Metric(_Options):
         if unknown:
             raise UsageError(f"metric {name!r}: no option {min(unknown)!r}")
         for key, value in ({"name": name, "goal": goal} | _defaults() | options).items():
-            object.__setattr__(
-                self, key, tuple(value) if key == "bounds" and value is not None else value
-            )
+            object.__setattr__(self, key, _plain(value))
         self._check()
 
     def _check(self) -> None:
@@ -196,6 +194,13 @@ class Metric(_Options):
     def from_plain(plain: dict[str, Any]) -> Metric:
         """The metric written by `to_plain`."""
         return Metric(**plain)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  (a setting)
+    """A setting as the study stores it: numbers of NumPy as those of Python, a list as a tuple."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(inner) for inner in value)
+    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
 
 
 def _ordered(bounds: tuple[float, ...]) -> bool:

@@ -104,6 +104,7 @@ class Result:
     found: Estimate
     counts: IntArray
     assumptions: tuple[Assumption, ...] = ()
+    earlier: int = 0  # measurements from before the study that the estimates contain
 
     def _ids(self, mask: BoolArray) -> list[str]:
         return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]

@@ -26,7 +26,7 @@ from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid, with_try, without_try
 from paretoscope.study.course import Course
 from paretoscope.study.definition import check_kept, define, differences, reframed
-from paretoscope.study.intake import Intake, Told, corrected, regrouped
+from paretoscope.study.intake import Intake, Told, correction
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Result
@@ -217,6 +217,7 @@ class Study:
     @in_turn
     def pending(self) -> list[Request]:
         """Requests that somebody has, and nothing has come of yet."""
+        self.refresh()
         now = self.clock()
         waiting = self._course.turn.waiting
         return [self._request(uid) for uid in waiting if self._book.out(uid, now)]
@@ -307,15 +308,10 @@ class Study:
 
         A row that summed up several measurements is corrected by its group, with ``deviations``.
         """
-        name, _ = without_try(uid)
+        row = {**values, "uid": uid, "deviations": deviations}
 
         def decide() -> tuple[list[Record], None]:
-            book, now = self._book, self.clock()
-            if name in book.sums:
-                row = {**values, "n": book.sums[name][0], "deviations": deviations}
-                return [regrouped(self.problem, book, name, row, reason, now)], None
-            rows = corrected(self.problem, book, name, self.problem.check_row(values))
-            return [{"kind": "corrected", "rows": rows, "reason": reason}], None
+            return [correction(self.problem, self._book, row, reason, self.clock())], None
 
         self._commit(decide)
 
@@ -389,11 +385,12 @@ class Study:
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
-        found_out = assumptions.examine(self.problem, course.spans(book), pooled=True)
-        certificate = assumptions.judged(verdict.certificate, found_out)
+        seen = assumptions.examine(self.problem, course.spans(book), pooled=True)
+        certificate = assumptions.judged(self.problem, verdict.certificate, seen)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
-        return Result(self.problem, verdict, certificate, found, tally.counts, found_out)
+        earlier = len(book.history)
+        return Result(self.problem, verdict, certificate, found, tally.counts, seen, earlier)
 
     @in_turn
     def status(self) -> Status:
