@@ -204,3 +204,18 @@ def test_a_study_of_one_candidate_asks_nothing():
     assert study.ask() == []
     assert study.result().pareto_set == ["0"]
     assert len(MEANS) == 6
+
+
+def test_later_rounds_are_checked_too():
+    """A tenth of every later round, as replicates of at most sixteen other candidates."""
+    columns = {"x": np.linspace(-1.0, 1.0, 60).tolist()}
+    study = fresh(candidates=columns, features=["x"], epsilon=0.02)
+    x = np.linspace(-1.0, 1.0, 60)
+    first, second, *_ = finish(study, means=np.column_stack([x, -0.5 * x]))
+    for batch, part in ((first, 0.2), (second, 0.1)):
+        design = [uid for uid in map(Uid.parse, (r.uid for r in batch)) if not uid.check]
+        checks = [uid.candidate for uid in map(Uid.parse, (r.uid for r in batch)) if uid.check]
+        assert not {uid.candidate for uid in design} & set(checks)
+        assert len(set(checks)) <= 16
+        assert min(checks.count(k) for k in checks) >= 2
+        assert max(6, 0.8 * part * len(design)) <= len(checks) <= max(8, 1.3 * part * len(design))
