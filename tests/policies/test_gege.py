@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -407,6 +409,19 @@ def test_widths_grow_with_the_misfit():
     hidden = drive(GEGE(0.1, max_rounds=9), study(X, zeta=5.0), X, 1.0)
     assert GEGE(0.1).verdict(hidden[-1]).undecided.all()
     assert hidden[-1].stop is StopReason.MISFIT
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize("noise", [None, Noise.unknown(2)], ids=["known", "unknown"])
+def test_tied_arms_end_a_study_with_tolerance_and_misfit(epsilon, noise):
+    """beta = 2 for the far pairs: at eta = epsilon / 2 the misfit alone takes up to .2 of the tolerance."""
+    X = np.vstack([np.eye(2), 0.999 * np.eye(2) + 0.0005])
+    policy = GEGE(0.1, epsilon)
+    states = drive(policy, study(X, zeta=0.1, noise=noise), np.zeros((4, 2)), 1.0, most=9)
+    expected = StopReason.EPSILON if epsilon > 0.5 else StopReason.MISFIT
+    assert states[-1].stop is expected
+    assert states[-1].spent < 20_000
+    assert all(a.accuracy > b.accuracy for a, b in pairwise(states[-1].history))
 
 
 @pytest.mark.parametrize("more", [{"rule": "paper"}, {"schedule": "corrected"}])

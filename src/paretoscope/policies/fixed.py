@@ -198,7 +198,7 @@ class FixedDesign(CertifiedRounds):
         if spread is None:
             return None
         mu, residual = model.estimate(A, *tally)
-        found = estimate_noise(noise, residual, self.scale_from)
+        found = estimate_noise(noise, residual, self.scale_from, tally.means)
         if found is None:
             return None
         z = quantiles(noise, state.risk, len(everything), model.difference_rank, found.nu)

@@ -143,7 +143,7 @@ class GEGEConfidence(CertifiedRounds):
             return None
         mu, residual = setting.model.estimate(A, *tally)
         if noise.unknowns.any():
-            found = estimate_noise(noise, residual, self.scale_from)
+            found = estimate_noise(noise, residual, self.scale_from, tally.means)
             if found is None:
                 return None
             z = quantiles(noise, state.risk, spread.n, spread.rank, found.nu)
