@@ -76,9 +76,16 @@ ROOMS = [
         "a certificate from the rounding of noise-free values",
     ),
     Mutant(
+        "policies/rounds.py",
+        "back &= after.status == REJECTED",
+        "back &= after.status == ACCEPTED",
+        "tests/policies/test_gege.py::test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back",
+        "candidates that ran stay rejected by one that could not",
+    ),
+    Mutant(
         "policies/sizing.py",
-        "return finer\n    return floor",
-        "return max(finer, floor)\n    return floor",
+        "return finer if hidden or finer > least else floor",
+        "return finer if finer > least else floor",
         "tests/policies/test_gege.py::test_tied_arms_end_a_study_with_tolerance_and_misfit",
         "the last accuracy repeated for ever where a misfit hides the rest",
     ),

@@ -8,7 +8,7 @@ import pytest
 from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN
 from paretoscope.core.spread import BOUNDS, Spread
 from paretoscope.errors import DataError, UsageError
-from paretoscope.policies import GEGE, Noise, StopReason
+from paretoscope.policies import GEGE, FixedDesign, Noise, StopReason
 from paretoscope.sim import Gaussian, Instance, monte_carlo, setting_of, simulate
 from tests.policies.drive import answer, drive, quiet, study
 
@@ -338,6 +338,25 @@ def test_when_nothing_ran_nothing_is_certified():
     assert verdict.infeasible.all()
     assert not verdict.certificate.certified
     assert verdict.certificate.reason == "no candidate could be measured"
+
+
+@pytest.mark.parametrize("noise", [Noise.known(0.5, 2), Noise.unknown(2)], ids=["known", "unknown"])
+@pytest.mark.parametrize("policy", [GEGE(0.1), FixedDesign(delta=0.1, budget=500)])
+def test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back(policy, noise):
+    """Two near ties beat all others, and break down once they have: the next best is the answer."""
+    mu = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [2.05, 1.95], [-1.0, -1.0]])
+    state, best = policy.init(study(K=5, noise=noise)), np.isin(np.arange(5), [2, 3])
+    while policy.stopped(state) is None:
+        want = policy.allocate(state)
+        lost = np.where(best & policy.verdict(state).rejected[0], want, 0)
+        if lost.any():
+            state = policy.forgo(state, lost, best)
+        state = policy.observe(state, quiet(mu, policy.allocate(state), 0.5))
+    verdict = policy.verdict(state)
+    assert verdict.infeasible.tolist() == best.tolist()
+    assert masks(verdict) == ([True, True, False, False, False], [False] * 4 + [True])
+    told = [decision.status for decision in verdict.decisions if decision.arm == 0]
+    assert told == ["rejected", "reopened", "accepted"]
 
 
 def test_a_support_point_that_is_gone_is_replaced():

@@ -44,6 +44,7 @@ from paretoscope.policies.rounds import (
     RoundState,
     arm_exact,
     first_state,
+    reopened,
     want_round,
 )
 from paretoscope.policies.setting import Setting
@@ -150,6 +151,10 @@ class FixedDesign(CertifiedRounds):
     def _rivals(self, state: RoundState) -> IntArray:
         """Accepted arms too: nothing says yet that they do not dominate the others (`all_stay`)."""
         return np.flatnonzero(~np.isin(state.status, (REJECTED, INFEASIBLE)))
+
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Accepted arms stay in every comparison."""
+        return reopened(state, super()._without_infeasible(state), accepted=False)
 
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():

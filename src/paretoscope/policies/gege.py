@@ -43,7 +43,7 @@ from paretoscope.policies.reading import (
     tail_of,
     with_misfit,
 )
-from paretoscope.policies.rounds import RoundState, arm_exact, first_state, want_round
+from paretoscope.policies.rounds import RoundState, arm_exact, first_state, reopened, want_round
 from paretoscope.policies.setting import Setting
 
 # Ties never separate: a study without epsilon ends here.
@@ -116,6 +116,10 @@ class GEGEConfidence(CertifiedRounds):
         if state.spent + int(opened.want.sum()) > self.max_samples:
             return replace(state, stop=StopReason.SAMPLES)
         return opened
+
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Accepted arms were compared with what was active, not with what comes back."""
+        return reopened(state, super()._without_infeasible(state), accepted=True)
 
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():

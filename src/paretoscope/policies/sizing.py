@@ -103,15 +103,15 @@ def _due_accuracy(
 
 
 def _next_accuracy(policy: GEGEConfidence, state: RoundState, floor: float) -> float:
-    """The last accuracy divided by the ratio, not below the floor until a round was made there.
+    """The last accuracy divided by the ratio, not below the floor.
 
     A round at the floor ends an epsilon study, unless a misfit widens what it sees: then the noise has
     to make room, and the accuracy goes on to improve.
     """
-    finer = state.accuracy / policy.ratio
-    if state.accuracy <= floor * (1.0 + 1e-9) or finer > floor * (1.0 + 1e-9):
-        return finer
-    return floor
+    finer, least = state.accuracy / policy.ratio, floor * (1.0 + 1e-9)
+    seen = bool(state.history) and state.history[-1].bound != "none"
+    hidden = state.setting.zeta is not None and seen and state.accuracy <= least
+    return finer if hidden or finer > least else floor
 
 
 def _rounds_to_come(policy: GEGEConfidence, accuracy: float, floor: float) -> int | None:
