@@ -83,6 +83,13 @@ ROOMS = [
         "candidates that ran stay rejected by one that could not",
     ),
     Mutant(
+        "policies/gege.py",
+        "super()._without_infeasible(state), accepted=True",
+        "super()._without_infeasible(state), accepted=False",
+        "tests/policies/test_gege.py::test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back",
+        "what comes back is not compared with what was accepted",
+    ),
+    Mutant(
         "policies/sizing.py",
         "return finer if hidden or finer > least else floor",
         "return finer if finer > least else floor",
