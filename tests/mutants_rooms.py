@@ -28,7 +28,7 @@ ROOMS = [
     ),
     Mutant(
         "policies/gege.py",
-        "if state.forgone.any() and self.guarantee.certified:",
+        "if (state.forgone.any() or joined(state)) and self.guarantee.certified:",
         "if False:",
         "tests/policies/test_gege.py::test_the_width_is_the_one_of_the_pulls_that_came",
         "the planned width although pulls were given up",
@@ -88,6 +88,13 @@ ROOMS = [
         "super()._without_infeasible(state), accepted=False",
         "tests/policies/test_gege.py::test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back",
         "what comes back is not compared with what was accepted",
+    ),
+    Mutant(
+        "policies/gege.py",
+        "(state.forgone.any() or joined(state))",
+        "(state.forgone.any())",
+        "tests/policies/test_gege.py::test_a_round_that_was_not_meant_for_what_comes_back_is_judged_by_its_real_width",
+        "arms that come back judged by a width planned without them",
     ),
     Mutant(
         "policies/sizing.py",

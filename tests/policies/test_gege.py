@@ -361,6 +361,28 @@ def test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back(policy, noi
     assert told[6] == ["rejected", "reopened", "rejected"]
 
 
+def test_a_round_that_was_not_meant_for_what_comes_back_is_judged_by_its_real_width():
+    """A few pulls suit a close pair; they say ten times less of the four that are there in its place."""
+    X = np.array([[1, 0], [0, 1], [0.8, 0.8], [0.85, 0.75], [0.7, 0.7], [0.1, 0.1]])
+    policy, best = GEGE(0.1), np.isin(np.arange(6), [2, 3])
+    state = policy.init(study(X, sigma=0.5))
+    while not policy.verdict(state).rejected[4]:
+        state = policy.observe(state, quiet(X, policy.allocate(state), 0.5))
+    planned, risk, want = state.accuracy, state.risk, policy.allocate(state)
+    state = policy.forgo(state, np.zeros(6, dtype=np.int64), best)  # nothing outstanding is lost
+    state = policy.observe(state, quiet(X, want, 0.5))
+    record = state.history[-1]
+    assert record.accuracy > 5 * planned
+    spread = state.setting.model.spread(np.array([0, 1, 4, 5]), want)
+    assert spread.failure(record.accuracy / 2 / 0.5, 2, GAUSSIAN, BOUNDS) <= risk
+    while policy.stopped(state) is None:
+        state = policy.observe(state, quiet(X, policy.allocate(state), 0.5))
+    assert masks(policy.verdict(state)) == (
+        [True, True, False, False, True, False],
+        [False] * 5 + [True],
+    )
+
+
 def test_a_support_point_that_is_gone_is_replaced():
     X = np.vstack([np.eye(2), [[0.8, 0.0], [0.5, 0.45]]])
     mu = X @ np.array([[1.0, 0.0], [0.0, 1.0]])

@@ -43,7 +43,14 @@ from paretoscope.policies.reading import (
     tail_of,
     with_misfit,
 )
-from paretoscope.policies.rounds import RoundState, arm_exact, first_state, reopened, want_round
+from paretoscope.policies.rounds import (
+    RoundState,
+    arm_exact,
+    first_state,
+    joined,
+    reopened,
+    want_round,
+)
 from paretoscope.policies.setting import Setting
 
 # Ties never separate: a study without epsilon ends here.
@@ -157,7 +164,7 @@ class GEGEConfidence(CertifiedRounds):
                 seen = seen._replace(widths=widths)
             return with_misfit(seen, setting, tally.counts)
         eta, bound = state.accuracy / 2.0, state.label[0]
-        if state.forgone.any() and self.guarantee.certified:
+        if (state.forgone.any() or joined(state)) and self.guarantee.certified:
             d, sigma = len(noise.sigma), float(noise.sigma.max())
             width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"

@@ -334,6 +334,13 @@ def reopened(before: S, after: S, *, accepted: bool) -> S:
     return with_verdicts(after, np.flatnonzero(back), ACTIVE)
 
 
+def joined(state: RoundState) -> bool:
+    """Whether arms came back in the open round: its pulls were not meant for them."""
+    return any(
+        batch.status == _WORDS[ACTIVE] and batch.round == state.number for batch in state.decisions
+    )
+
+
 def with_verdicts(
     state: S,
     arms: IntArray,
