@@ -38,7 +38,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench-core: setup ## speed of the kernels beside their peers, each row checked for equality
-	$(BIN)/python -m pytest benchmarks -c benchmarks/pytest.ini -s
+	$(BIN)/python -m pytest benchmarks -c benchmarks/pytest.ini
 
 lock: setup ## refresh the pinned development environment
 	$(BIN)/python -m pip install --quiet uv

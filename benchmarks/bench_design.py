@@ -15,6 +15,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy.optimize import minimize
 
+import board
 from paretoscope.core.design import g_optimal, xy_optimal_arms
 from paretoscope.core.leverage import leverages
 
@@ -103,10 +104,7 @@ def mirror_descent(X: np.ndarray) -> np.ndarray:
     return np.asarray(g_optimal(X, solver="mirror-descent").weights)
 
 
-def show(name: str, seconds: float, off: float, best: float) -> float:
-    """One printed row; the ratio to our fastest round."""
-    print(f"    {name:16s} {1e3 * seconds:12.3f} ms {seconds / best:10.1f}x   excess {off:9.1e}")
-    return seconds / best
+DESIGNS = "G-optimal designs (excess = largest leverage / h - 1, recomputed from the weights)"
 
 
 @pytest.mark.parametrize(
@@ -127,15 +125,17 @@ def test_beside_peers(
     ours = excess(X, design.weights)
     assert ours <= 1e-6
     assert abs(ours - (design.certificate - 1.0)) < 1e-8
-    print(f"\ngaussian {K} x {h}")
-    show("ours", best, ours, best)
+    row = board.row(DESIGNS, f"gaussian {K} x {h}", best, f"excess {ours:.1e}")
     for peer in peers:
         # The first call of a small model also pays for imports: the second one counts.
         repeats = 1 if peer is not clarabel or K >= 1_000 else 2
         w, seconds = min((timed(lambda p=peer: p(X)) for _ in range(repeats)), key=lambda r: r[1])
         off = excess(X, w)
-        ratio = show(peer.__name__, seconds, off, best)
+        ratio = row.peer(peer.__name__, seconds, f"excess {off:.1e}")
         if peer is clarabel:
+            row.hold(
+                f"{faster:g}x faster than clarabel, and tighter", ratio >= faster and ours < off
+            )
             assert ratio >= faster
             assert ours < off
             if K >= 500:
@@ -169,8 +169,10 @@ def test_many_rows(
     one = min(timed(lambda: leverages(X, np.eye(h)))[1] for _ in range(5))
     best = benchmark.stats.stats.min
     off = excess(X, design.weights)
-    print(f"\n{make.__name__} {K} x {h}: {best / one:.1f} passes of {1e3 * one:.2f} ms")
-    show("ours", best, off, best)
+    row = board.row(DESIGNS, f"{make.__name__} {K} x {h}", best, f"excess {off:.1e}")
+    row.check += f", {best / one:.1f} passes"
+    if passes is not None:
+        row.hold(f"{passes:g} passes of {board.spoken(one)}", best / one <= passes)
     assert off <= 1e-6
     assert passes is None or best / one <= passes
 
@@ -185,8 +187,9 @@ def test_pairs_of_arms(benchmark: BenchmarkFixture, K: int, h: int, n: int, limi
     u = (X[:n, None] - X[None, :n]).reshape(-1, h)
     value = float(np.einsum("ij,jk,ik->i", u, inverse, u).max())
     best = benchmark.stats.stats.min
-    print(f"\nXY {K} x {h}, {n} arms: value {value:.4f}")
-    show("ours", best, design.certificate - 1.0, best)
+    row = board.row("XY-optimal designs", f"{K} x {h}, pairs of {n} arms", best, "value recomputed")
+    row.check += f", gap {design.certificate - 1.0:.1e}"
+    row.hold(board.spoken(limit), best <= limit)
     assert value == pytest.approx(design.value, rel=1e-9)
     assert design.certificate <= 1.01
     assert best <= limit

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import board
 from paretoscope.core import gaps as module
 from paretoscope.core.dominance import non_dominated
 from paretoscope.core.gaps import psi_gaps
@@ -45,12 +46,12 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     return found, perf_counter() - start
 
 
-def report(benchmark: BenchmarkFixture, limit: float, rows: dict[str, float]) -> None:
-    """Print peers as multiples of our fastest round, and hold that round to its limit."""
+def report(benchmark: BenchmarkFixture, name: str, limit: float) -> board.Row:
+    """A row of the table, held to its limit; the caller has compared the answer with another."""
     best = benchmark.stats.stats.min
-    peers = ", ".join(f"{name} {seconds / best:.1f}x" for name, seconds in rows.items())
-    print(f"\n{benchmark.name}: {1e3 * best:.3f} ms (limit {1e3 * limit:g}) {peers}")
-    assert best <= limit
+    row = board.row("Gaps and fronts", name, best, "equal to the plain form")
+    row.hold(board.spoken(limit), best <= limit)
+    return row
 
 
 @pytest.mark.parametrize(("n", "d", "limit"), [(10, 2, 60e-6), (50, 8, 400e-6), (500, 8, 2e-3)])
@@ -63,8 +64,9 @@ def test_gaps(benchmark: BenchmarkFixture, n: int, d: int, limit: float) -> None
     exact, slow = timed(lambda: cubic_gaps(few))
     fast, quick = timed(lambda: psi_gaps(few))
     assert np.allclose(fast.gap, exact, rtol=1e-12, atol=0)
-    print(f"\n200 x {d}: the O(n^3 d) form takes {slow / quick:.0f}x as long")
-    report(benchmark, limit, {})
+    row = report(benchmark, f"gaps {n} x {d}", limit)
+    row.peers.append((f"the O(n^3 d) form, 200 x {d}", slow / quick, "equal"))
+    assert row.met
 
 
 @pytest.mark.parametrize("front", ["few", "wide"])
@@ -83,8 +85,9 @@ def test_gaps_of_a_million_in_the_plane(
     twin, slow = timed(lambda: psi_gaps(part))
     assert np.array_equal(fast.star, twin.star)
     assert np.allclose(fast.gap, twin.gap, rtol=1e-12, atol=1e-15)
-    print(f"\n20,000 x 2, {fast.strict.sum()} optimal: strips take {slow / quick:.1f}x as long")
-    report(benchmark, 1.0, {})
+    row = report(benchmark, f"gaps 1000000 x 2, {front} optimal", 1.0)
+    row.peers.append(("strips, 20,000 arms", slow / quick, f"equal, {fast.strict.sum()} optimal"))
+    assert row.met
 
 
 @pytest.mark.parametrize(
@@ -100,4 +103,6 @@ def test_front(benchmark: BenchmarkFixture, n: int, d: int, lift: float, limit: 
     assert np.array_equal(mask, compiled)
     for i in np.random.default_rng(0).choice(n, 100, replace=False):
         assert mask[i] != ((mu >= mu[i]).all(axis=1) & (mu > mu[i]).any(axis=1)).any()
-    report(benchmark, limit, {"moocore alone": seconds})
+    row = report(benchmark, f"front {n} x {d}, one arm raised by {lift:g}", limit)
+    row.peer("moocore alone", seconds, "equal")
+    assert row.met

@@ -12,6 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from tests import naive
 
+import board
 from paretoscope.core.least_squares import estimate
 from paretoscope.core.rounding import apportion, caratheodory, largest_remainder, round_design
 
@@ -20,11 +21,13 @@ WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(SUPPORT))
 LIMIT = 100e-6  # seconds, for the fastest call: the median follows the neighbours' load
 
 
-def show(name: str, benchmark: BenchmarkFixture, slow: float) -> float:
-    """Print the fastest call and the twin's ratio; return the fastest call in seconds."""
+def show(name: str, benchmark: BenchmarkFixture, slow: float, limit: float) -> bool:
+    """A row of the table with the slow twin beside it; whether the fastest call kept the limit."""
     fast = float(benchmark.stats.stats.min)
-    print(f"\n{name}: {1e6 * fast:.1f} us, twin {slow / fast:.1f} times as long")
-    return fast
+    row = board.row("Rounding and least squares", name, fast, "equal to the slow twin")
+    row.peer("slow twin", slow, "equal")
+    row.hold(board.spoken(limit), fast <= limit)
+    return row.met
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
@@ -36,7 +39,7 @@ def test_apportion(benchmark: BenchmarkFixture, n: int) -> None:
         assert pulls * total >= (n - SUPPORT + 1) * Fraction(w)
     assert counts.tolist() == naive.efficient_rounding(WEIGHTS, n)
     slow = min(repeat(lambda: naive.efficient_rounding(WEIGHTS, n), number=1, repeat=2))
-    assert show(f"apportion m={SUPPORT} n={n}", benchmark, slow) <= LIMIT
+    assert show(f"apportion m={SUPPORT} n={n}", benchmark, slow, LIMIT)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**9])
@@ -45,7 +48,7 @@ def test_largest_remainder(benchmark: BenchmarkFixture, n: int) -> None:
     assert counts.sum() == n
     assert counts.tolist() == naive.hamilton(WEIGHTS, n)
     slow = min(repeat(lambda: naive.hamilton(WEIGHTS, n), number=1, repeat=2))
-    assert show(f"largest remainder m={SUPPORT} n={n}", benchmark, slow) <= LIMIT
+    assert show(f"largest remainder m={SUPPORT} n={n}", benchmark, slow, LIMIT)
 
 
 @pytest.mark.parametrize("n", [60, 10**3, 10**6])
@@ -57,9 +60,8 @@ def test_round_design(benchmark: BenchmarkFixture, n: int) -> None:
     assert best.counts.sum() == n
     assert best.leverage == pytest.approx(exact, rel=1e-9)
     slow = min(repeat(lambda: naive.pinv_leverages(Z, best.counts).max(), number=1, repeat=5))
-    fast = show(f"round K=500 h=8 n={n} (twin: its leverage alone)", benchmark, slow)
-    print(f"  m={np.count_nonzero(w)} {best.method}: F n/h = {best.leverage * n / 8:.4f}")
-    assert fast <= 1.5 * LIMIT
+    name = f"round 500 x 8 n={n}: F n/h {best.leverage * n / 8:.4f}"
+    assert show(name, benchmark, slow, 1.5 * LIMIT)
 
 
 @pytest.mark.parametrize(("K", "h"), [(300, 4), (600, 8)])
@@ -70,7 +72,10 @@ def test_caratheodory(benchmark: BenchmarkFixture, K: int, h: int) -> None:
     np.testing.assert_allclose((Z.T * x) @ Z, (Z.T * w) @ Z, atol=1e-12)
     assert x.min() >= 0
     assert np.count_nonzero(x) <= h * (h + 1) // 2 + 1
-    print(f"\nreduced {K} points in {h} dimensions to {np.count_nonzero(x)}")
+    best, left = benchmark.stats.stats.min, np.count_nonzero(x)
+    board.row(
+        "Rounding and least squares", f"Caratheodory {K} x {h}", best, f"same V, {left} points left"
+    )
 
 
 def test_estimate(benchmark: BenchmarkFixture) -> None:
@@ -83,4 +88,4 @@ def test_estimate(benchmark: BenchmarkFixture) -> None:
     rows, pulls = naive.pulls_of(Z, samples)
     np.testing.assert_allclose(fit.theta, np.linalg.lstsq(rows, pulls, rcond=None)[0], rtol=1e-8)
     slow = min(repeat(lambda: np.linalg.lstsq(rows, pulls, rcond=None), number=1, repeat=5))
-    show("least squares from tallies", benchmark, slow)
+    show("least squares from tallies", benchmark, slow, LIMIT)

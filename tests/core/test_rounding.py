@@ -51,7 +51,10 @@ def test_real_weights_equal_the_definitions(seed: int, m: int, more: int) -> Non
 
 
 def test_lemma_of_efficient_rounding_on_20000_cases() -> None:
-    """min n_a / w_a >= n - m + 1 in exact fractions, with sums exact, n from m to 10^12."""
+    """min n_a / w_a >= n - m + 1, with sums exact, n from m to 10^12.
+
+    Fractions decide where float64, good to 1e-15, leaves a doubt.
+    """
     rng = np.random.default_rng(0)
     for case in range(20_000):
         m = int(rng.integers(1, 8))
@@ -59,8 +62,9 @@ def test_lemma_of_efficient_rounding_on_20000_cases() -> None:
         n = m + int(10 ** rng.uniform(0, 12)) - 1
         counts = apportion(w, n)
         assert counts.sum() == n
+        doubtful = counts * w.sum() <= (n - m + 1) * w * (1 + 1e-13)
         total = sum(map(Fraction, w.tolist()))
-        for pulls, x in zip(counts.tolist(), w.tolist(), strict=True):
+        for pulls, x in zip(counts[doubtful].tolist(), w[doubtful].tolist(), strict=True):
             assert pulls * total >= (n - m + 1) * Fraction(x)
 
 

@@ -154,6 +154,35 @@ def test_an_estimated_scale_has_students_quantiles():
     assert mixed[0] > 1.4 * known[0]
 
 
+def test_objectives_of_different_laws_share_one_union():
+    """By pairs all the risk may lie in one objective: Scheffe for the other would be charged on top."""
+    n, rank, nu, risk = 4, 2, 4, 0.1
+    by_pairs = (stats.norm.isf(risk / 12), stats.t(nu).isf(risk / 12))
+    by_ball = (
+        stats.chi2(rank).isf(risk / 2) ** 0.5,
+        (rank * stats.f(rank, nu).isf(risk / 2)) ** 0.5,
+    )
+    assert by_pairs[0] < by_ball[0]  # each objective alone would choose another union
+    assert by_ball[1] < by_pairs[1]
+    mixed = quantiles(Noise(np.array([1.0, np.nan])), risk, n, rank, nu)
+    np.testing.assert_allclose(mixed, by_ball)
+    np.testing.assert_allclose(quantiles(Noise.known(1.0, 2), risk, n, rank, 0), by_pairs[0])
+    np.testing.assert_allclose(quantiles(Noise.unknown(2), risk, n, rank, nu), by_ball[1])
+
+
+def test_residuals_that_are_rounding_are_no_noise():
+    """Values that obey the model exactly leave residuals of some ulps, not zero: refused all the same."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(60), rng.uniform(-1.0, 1.0, (60, 9))])
+    mu = X @ rng.standard_normal((10, 2))
+    setting = study(X, noise=Noise.unknown(2))
+    for looks in (2, 10):  # 12 pulls of 12 candidates at the first of ten looks: no repeats at all
+        verdict = answer(policy(looks=looks), setting, mu)
+        assert verdict.undecided.all()
+        assert "declare it exact" in verdict.certificate.reason
+    assert answer(policy(), study(X, noise=Noise.unknown(2, 1e-6)), mu).certificate.certified
+
+
 def test_one_shot_is_one_round_of_the_whole_budget():
     states = drive(OneShot(50), study(np.eye(4)), TRADE, 1.0)
     assert (len(states) == 2 and states[-1].told.tolist() == [12, 13, 13, 12]) or (

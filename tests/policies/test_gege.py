@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN
 from paretoscope.core.spread import BOUNDS, Spread
 from paretoscope.errors import DataError, UsageError
-from paretoscope.policies import GEGE, Noise, StopReason
+from paretoscope.policies import GEGE, FixedDesign, Noise, StopReason
 from paretoscope.sim import Gaussian, Instance, monte_carlo, setting_of, simulate
 from tests.policies.drive import answer, drive, quiet, study
 
@@ -338,6 +340,49 @@ def test_when_nothing_ran_nothing_is_certified():
     assert verdict.certificate.reason == "no candidate could be measured"
 
 
+@pytest.mark.parametrize("noise", [Noise.known(0.5, 2), Noise.unknown(2)], ids=["known", "unknown"])
+@pytest.mark.parametrize("policy", [GEGE(0.1), FixedDesign(delta=0.1, budget=500)])
+def test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back(policy, noise):
+    """Two near ties beat all but one, and break down once they have; the last is beaten by that one too."""
+    mu = [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [2.05, 1.95], [-1.0, -1.0], [4.0, -2.0], [1.0, -3.0]]
+    state, best = policy.init(study(K=7, noise=noise)), np.isin(np.arange(7), [2, 3])
+    while policy.stopped(state) is None:
+        want, rejected = policy.allocate(state), policy.verdict(state).rejected
+        lost = np.where(best & rejected[0] & rejected[6], want, 0)
+        if lost.any():
+            state = policy.forgo(state, lost, best)
+        state = policy.observe(state, quiet(mu, policy.allocate(state), 0.5))
+    verdict = policy.verdict(state)
+    assert np.flatnonzero(verdict.infeasible).tolist() == [2, 3]
+    assert np.flatnonzero(verdict.accepted).tolist() == [0, 1, 5]
+    assert np.flatnonzero(verdict.rejected).tolist() == [4, 6]
+    told = {arm: [d.status for d in verdict.decisions if d.arm == arm] for arm in (0, 6)}
+    assert told[0] == ["rejected", "reopened", "accepted"]
+    assert told[6] == ["rejected", "reopened", "rejected"]
+
+
+def test_a_round_that_was_not_meant_for_what_comes_back_is_judged_by_its_real_width():
+    """A few pulls suit a close pair; they say ten times less of the four that are there in its place."""
+    X = np.array([[1, 0], [0, 1], [0.8, 0.8], [0.85, 0.75], [0.7, 0.7], [0.1, 0.1]])
+    policy, best = GEGE(0.1), np.isin(np.arange(6), [2, 3])
+    state = policy.init(study(X, sigma=0.5))
+    while not policy.verdict(state).rejected[4]:
+        state = policy.observe(state, quiet(X, policy.allocate(state), 0.5))
+    planned, risk, want = state.accuracy, state.risk, policy.allocate(state)
+    state = policy.forgo(state, np.zeros(6, dtype=np.int64), best)  # nothing outstanding is lost
+    state = policy.observe(state, quiet(X, want, 0.5))
+    record = state.history[-1]
+    assert record.accuracy > 5 * planned
+    spread = state.setting.model.spread(np.array([0, 1, 4, 5]), want)
+    assert spread.failure(record.accuracy / 2 / 0.5, 2, GAUSSIAN, BOUNDS) <= risk
+    while policy.stopped(state) is None:
+        state = policy.observe(state, quiet(X, policy.allocate(state), 0.5))
+    assert masks(policy.verdict(state)) == (
+        [True, True, False, False, True, False],
+        [False] * 5 + [True],
+    )
+
+
 def test_a_support_point_that_is_gone_is_replaced():
     X = np.vstack([np.eye(2), [[0.8, 0.0], [0.5, 0.45]]])
     mu = X @ np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -407,6 +452,19 @@ def test_widths_grow_with_the_misfit():
     hidden = drive(GEGE(0.1, max_rounds=9), study(X, zeta=5.0), X, 1.0)
     assert GEGE(0.1).verdict(hidden[-1]).undecided.all()
     assert hidden[-1].stop is StopReason.MISFIT
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize("noise", [None, Noise.unknown(2)], ids=["known", "unknown"])
+def test_tied_arms_end_a_study_with_tolerance_and_misfit(epsilon, noise):
+    """beta = 2 for the far pairs: at eta = epsilon / 2 the misfit alone takes up to .2 of the tolerance."""
+    X = np.vstack([np.eye(2), 0.999 * np.eye(2) + 0.0005])
+    policy = GEGE(0.1, epsilon)
+    states = drive(policy, study(X, zeta=0.1, noise=noise), np.zeros((4, 2)), 1.0, most=9)
+    expected = StopReason.EPSILON if epsilon > 0.5 else StopReason.MISFIT
+    assert states[-1].stop is expected
+    assert states[-1].spent < 20_000
+    assert all(a.accuracy > b.accuracy for a, b in pairwise(states[-1].history))
 
 
 @pytest.mark.parametrize("more", [{"rule": "paper"}, {"schedule": "corrected"}])

@@ -97,6 +97,23 @@ def test_the_simulated_bound_is_a_bound_too():
     assert 0.5 < state.want.sum() / pairs.want.sum() < 1.5
 
 
+def test_the_simulated_bound_rounds_so_that_no_direction_loses():
+    """Its integers are at least N - m + 1 times the weights: the smallest leverage alone promises less."""
+    setting = study(np.random.default_rng(5).standard_normal((40, 10)))
+    model, everything = setting.model, np.arange(40)
+    plan = model.designs(everything, ("g",), np.zeros(40, dtype=bool))[0]
+    w, m = plan.weights, int(np.count_nonzero(plan.weights))
+    others = []
+    for accuracy in np.geomspace(2.0, 12.0, 12):
+        policy = GEGE(0.1, bounds=("sup",), designs=("g",), first_accuracy=float(accuracy))
+        want = policy.init(setting).want
+        N = int(want.sum())
+        assert (want >= (N - m + 1) * w - 1e-9).all()
+        by_leverage = model.integers(plan, everything, N)
+        others.append(bool((by_leverage >= (N - m + 1) * w - 1e-9).all()))
+    assert not all(others)
+
+
 INSTANCES = {
     "linear": synthetic(15, sigma=0.2),
     "unstructured": Instance(None, synthetic(10).mu, 0.2),

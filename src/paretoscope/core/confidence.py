@@ -19,7 +19,7 @@ scale with nu degrees of freedom has Student's. A `Tail` holds the three faces o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,7 +219,20 @@ def scheffe_width(risk: float, d: int, rank: int, tail: Tail = GAUSSIAN) -> floa
 
 def simultaneous_width(risk: float, n: int, d: int, rank: int, tail: Tail = GAUSSIAN) -> float:
     """The smaller of `pairs_width` and `scheffe_width`: both are known before sampling."""
-    return min(pairs_width(risk, n, d, tail), scheffe_width(risk, d, rank, tail))
+    return simultaneous_widths(risk, n, d, rank, [tail])[0]
+
+
+def simultaneous_widths(
+    risk: float, n: int, d: int, rank: int, tails: Sequence[Tail]
+) -> tuple[float, ...]:
+    """One z per law when the d objectives obey different ones: all by pairs, or all by Scheffe.
+
+    The pairs charge the risk to events that may all lie in one objective, Scheffe charges a d-th of it
+    to each: the smaller of the two for each objective alone could cost up to twice the risk.
+    """
+    by_pairs = tuple(pairs_width(risk, n, d, tail) for tail in tails)
+    by_ball = tuple(scheffe_width(risk, d, rank, tail) for tail in tails)
+    return min(by_pairs, by_ball, key=max)
 
 
 def supremum_width(

@@ -75,7 +75,8 @@ class Budgeted(RoundPolicy[RoundState]):
             return None
         mu, residual = setting.model.estimate(A, *tally)
         if not state.unit.size:
-            found = estimate_noise(setting.noise.only(setting.noisy), residual, "residuals")
+            noise = setting.noise.only(setting.noisy)
+            found = estimate_noise(noise, residual, "residuals", tally.means)
             scale = np.ptp(mu, axis=0) if found is None or found.silent else found.sigma
             state = replace(state, unit=freeze(np.where(scale > 0, scale, 1.0)))
         return state, mu / state.unit

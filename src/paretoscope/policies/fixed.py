@@ -44,6 +44,7 @@ from paretoscope.policies.rounds import (
     RoundState,
     arm_exact,
     first_state,
+    reopened,
     want_round,
 )
 from paretoscope.policies.setting import Setting
@@ -151,6 +152,10 @@ class FixedDesign(CertifiedRounds):
         """Accepted arms too: nothing says yet that they do not dominate the others (`all_stay`)."""
         return np.flatnonzero(~np.isin(state.status, (REJECTED, INFEASIBLE)))
 
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Accepted arms stay in every comparison."""
+        return reopened(state, super()._without_infeasible(state), accepted=False)
+
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
             return self._measure_exact(state)
@@ -198,7 +203,7 @@ class FixedDesign(CertifiedRounds):
         if spread is None:
             return None
         mu, residual = model.estimate(A, *tally)
-        found = estimate_noise(noise, residual, self.scale_from)
+        found = estimate_noise(noise, residual, self.scale_from, tally.means)
         if found is None:
             return None
         z = quantiles(noise, state.risk, len(everything), model.difference_rank, found.nu)

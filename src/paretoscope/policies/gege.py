@@ -43,7 +43,14 @@ from paretoscope.policies.reading import (
     tail_of,
     with_misfit,
 )
-from paretoscope.policies.rounds import RoundState, arm_exact, first_state, want_round
+from paretoscope.policies.rounds import (
+    RoundState,
+    arm_exact,
+    first_state,
+    joined,
+    reopened,
+    want_round,
+)
 from paretoscope.policies.setting import Setting
 
 # Ties never separate: a study without epsilon ends here.
@@ -117,6 +124,10 @@ class GEGEConfidence(CertifiedRounds):
             return replace(state, stop=StopReason.SAMPLES)
         return opened
 
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Accepted arms were compared with what was active, not with what comes back."""
+        return reopened(state, super()._without_infeasible(state), accepted=True)
+
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
             return self._judge_exact(state)
@@ -143,7 +154,7 @@ class GEGEConfidence(CertifiedRounds):
             return None
         mu, residual = setting.model.estimate(A, *tally)
         if noise.unknowns.any():
-            found = estimate_noise(noise, residual, self.scale_from)
+            found = estimate_noise(noise, residual, self.scale_from, tally.means)
             if found is None:
                 return None
             z = quantiles(noise, state.risk, spread.n, spread.rank, found.nu)
@@ -153,7 +164,7 @@ class GEGEConfidence(CertifiedRounds):
                 seen = seen._replace(widths=widths)
             return with_misfit(seen, setting, tally.counts)
         eta, bound = state.accuracy / 2.0, state.label[0]
-        if state.forgone.any() and self.guarantee.certified:
+        if (state.forgone.any() or joined(state)) and self.guarantee.certified:
             d, sigma = len(noise.sigma), float(noise.sigma.max())
             width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"

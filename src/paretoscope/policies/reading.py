@@ -20,6 +20,8 @@ from paretoscope.policies.base import Tally
 from paretoscope.policies.setting import Noise, Setting
 
 ScaleFrom = Literal["residuals", "replicates"]
+# Residuals below this share of the values are rounding: `Estimate.means` keeps within a few ulps.
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 
 
 class Reading(NamedTuple):
@@ -56,16 +58,23 @@ def tail_of(noise: Noise) -> Tail:
 
 def quantiles(noise: Noise, risk: float, n: int, rank: int, nu: int) -> FloatArray:
     """The z of each objective: Student's where its scale is estimated."""
-    d = len(noise.sigma)
-    known = confidence.simultaneous_width(risk, n, d, rank, tail_of(noise))
-    if not noise.unknowns.any():
-        return np.full(d, known)
-    estimated = confidence.simultaneous_width(risk, n, d, rank, student(nu))
-    return np.where(noise.unknowns, estimated, known)
+    unknowns, laws = noise.unknowns, []
+    if not unknowns.all() or not len(unknowns):
+        laws.append(tail_of(noise))
+    if unknowns.any():
+        laws.append(student(nu))
+    z = confidence.simultaneous_widths(risk, n, len(unknowns), rank, laws)
+    return np.where(unknowns, z[-1], z[0])
 
 
-def estimate_noise(noise: Noise, residual: ResidualSums, scale_from: ScaleFrom) -> Estimated | None:
-    """Scales from the residuals of one fit; known ones as they are; None without a spare pull."""
+def estimate_noise(
+    noise: Noise, residual: ResidualSums, scale_from: ScaleFrom, means: FloatArray
+) -> Estimated | None:
+    """Scales from the residuals of one fit; known ones as they are; None without a spare pull.
+
+    Silent is a metric whose repeats agree, or whose residuals are no more than the rounding of its
+    means (n, d): a width made of that would be no width at all.
+    """
     if not noise.unknowns.any():
         return Estimated(noise.sigma, 0, silent=False)
     replicates = scale_from == "replicates" or residual.df_lack < 1
@@ -74,7 +83,9 @@ def estimate_noise(noise: Noise, residual: ResidualSums, scale_from: ScaleFrom) 
     if nu < 1:
         return None
     sigma_hat = confidence.resolution_floor(np.sqrt(squares / nu), noise.resolution)
-    constant = residual.pure_error <= 0.0 if residual.df_pure > 0 else sigma_hat <= 0.0
+    constant = sigma_hat <= _ROUNDING * np.abs(means).max(axis=0)
+    if residual.df_pure > 0:
+        constant |= residual.pure_error <= 0.0
     silent = bool((noise.unknowns & constant & (noise.resolution == 0.0)).any())
     return Estimated(np.where(noise.unknowns, sigma_hat, noise.sigma), nu, silent)
 

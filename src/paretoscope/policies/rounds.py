@@ -32,7 +32,13 @@ from paretoscope.policies.codec import plain_state
 from paretoscope.policies.setting import Setting
 
 ACTIVE, ACCEPTED, NEAR, REJECTED, INFEASIBLE = range(5)
-_WORDS = {ACCEPTED: "accepted", NEAR: "near", REJECTED: "rejected", INFEASIBLE: "infeasible"}
+_WORDS = {
+    ACTIVE: "reopened",
+    ACCEPTED: "accepted",
+    NEAR: "near",
+    REJECTED: "rejected",
+    INFEASIBLE: "infeasible",
+}
 
 
 @plain_state
@@ -227,6 +233,10 @@ class RoundPolicy(ABC, Generic[S]):
         """Arms that may still dominate an active one: an accepted arm certainly does not."""
         return state.active
 
+    def _without_infeasible(self, state: S) -> S:
+        """The state once the arms that cannot be measured have left."""
+        return without_infeasible(state)
+
     def _measure_exact(self, state: S) -> S:
         """No noise anywhere: measure what is not known, once, and compare."""
         none = np.zeros(len(state.status), dtype=np.int64)
@@ -237,7 +247,7 @@ class RoundPolicy(ABC, Generic[S]):
         """Judge the round if nothing is outstanding any more."""
         if state.stop is not None or (state.want > state.got.counts).any():
             return state
-        state = without_infeasible(state)
+        state = self._without_infeasible(state)
         if (state.status == INFEASIBLE).all():
             return replace(state, stop=StopReason.NOTHING)
         if len(state.active) == 0:  # the last ones left are infeasible, the others have a verdict
@@ -302,6 +312,33 @@ def without_infeasible(state: S) -> S:
     if not lost.any():
         return state
     return with_verdicts(state, np.flatnonzero(lost), INFEASIBLE)
+
+
+def reopened(before: S, after: S, *, accepted: bool) -> S:
+    """Arms that were rejected by one that has just left as infeasible are active again.
+
+    Among the candidates that ran, nothing may be better than they are. With ``accepted`` the accepted
+    arms are compared with them once more: a policy that lets those go has not done it.
+    """
+    new = (after.status == INFEASIBLE) & (before.status != INFEASIBLE)
+    model = after.setting.model
+    back = np.zeros(len(new), dtype=bool)
+    for batch in after.decisions:
+        if batch.status == _WORDS[REJECTED]:
+            back[model.inverse[batch.arm]] = (batch.by >= 0) & new[model.inverse[batch.by]]
+    back &= after.status == REJECTED
+    if not back.any():
+        return after
+    if accepted:
+        back |= after.status == ACCEPTED
+    return with_verdicts(after, np.flatnonzero(back), ACTIVE)
+
+
+def joined(state: RoundState) -> bool:
+    """Whether arms came back in the open round: its pulls were not meant for them."""
+    return any(
+        batch.status == _WORDS[ACTIVE] and batch.round == state.number for batch in state.decisions
+    )
 
 
 def with_verdicts(

@@ -16,6 +16,7 @@ import numpy as np
 
 from paretoscope.core import schedule
 from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.rounding import apportion
 from paretoscope.core.spread import Spread, Width
 from paretoscope.policies.base import RoundForecast
 from paretoscope.policies.model import Model, Plan
@@ -63,7 +64,7 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
         if state.sigma_hat.size == 0:
             return _pilot(policy, model, plans[0], A, risk)
         floor = _floor(policy, state)
-        due = max(state.accuracy / policy.ratio, floor)
+        due = _next_accuracy(policy, state, floor)
         to_come = _rounds_to_come(policy, due, floor)
         if to_come is not None:  # the new estimate may be larger: one more round may have to follow
             risk = schedule.next_risk(left, to_come + 1)
@@ -94,17 +95,28 @@ def _floor(policy: GEGEConfidence, state: RoundState) -> float:
 def _due_accuracy(
     policy: GEGEConfidence, state: RoundState, plans: tuple[Plan, ...], floor: float
 ) -> float:
-    """eps_r of the next round: the first one, or the last divided by the ratio; never below the floor."""
+    """eps_r of the next round: the first one, or what follows the last."""
     if math.isinf(state.accuracy):
         accuracy = _aligned(_first_accuracy(policy, state, plans), policy, floor)
-    else:
-        accuracy = state.accuracy / policy.ratio
-    return accuracy if accuracy > floor * (1.0 + 1e-9) else floor
+        return accuracy if accuracy > floor * (1.0 + 1e-9) else floor
+    return _next_accuracy(policy, state, floor)
+
+
+def _next_accuracy(policy: GEGEConfidence, state: RoundState, floor: float) -> float:
+    """The last accuracy divided by the ratio, not below the floor.
+
+    A round at the floor ends an epsilon study, unless a misfit widens what it sees: then the noise has
+    to make room, and the accuracy goes on to improve.
+    """
+    finer, least = state.accuracy / policy.ratio, floor * (1.0 + 1e-9)
+    seen = bool(state.history) and state.history[-1].bound != "none"
+    hidden = state.setting.zeta is not None and seen and state.accuracy <= least
+    return finer if hidden or finer > least else floor
 
 
 def _rounds_to_come(policy: GEGEConfidence, accuracy: float, floor: float) -> int | None:
     """Rounds after this one before the accuracy reaches epsilon; None when there is no such end."""
-    if floor <= 0.0:
+    if floor <= 0.0 or accuracy < floor:
         return None
     return max(0, math.ceil(math.log(accuracy / floor) / math.log(policy.ratio) - 1e-6))
 
@@ -132,19 +144,27 @@ def _known_round(
             sized.append(((x.eta / eta) ** 2, x.bound, plan))
     pulls, bound, plan = min(sized, key=lambda item: item[0])
     least = max(model.least(A), int(np.count_nonzero(plan.weights)) if plan.kind != "g" else 0)
-    if bound == "sup":  # a simulated bound is not searched: min n_a / w_a >= N - m + 1 certifies it
-        N = math.ceil(pulls) + int(np.count_nonzero(plan.weights)) - 1
-    else:
+    if bound == "sup":
+        return Need(_apportioned(plan, pulls), accuracy, risk, bound, plan.kind)
 
-        def certified(N: int) -> bool:
-            spread = _integer_spread(model, plan, A, N)
-            return spread is not None and spread.failure(eta, d, tail, policy.bounds) <= risk
+    def certified(N: int) -> bool:
+        spread = _integer_spread(model, plan, A, N)
+        return spread is not None and spread.failure(eta, d, tail, policy.bounds) <= risk
 
-        guess = math.ceil(pulls)
-        N = schedule.smallest_certified(certified, guess, least, slack=guess // SLACK)
+    guess = math.ceil(pulls)
+    N = schedule.smallest_certified(certified, guess, least, slack=guess // SLACK)
     counts = model.integers(plan, A, N)
     assert counts is not None
     return Need(counts, accuracy, risk, bound, plan.kind)
+
+
+def _apportioned(plan: Plan, pulls: float) -> IntArray:
+    """Integers with V(n) >= pulls V(w): n_a >= (N - m + 1) w_a for all arms, m of them with weight.
+
+    A simulated bound is not searched. It holds for every design that is at least w in this sense
+    (Anderson 1955: less covariance, less probability outside a symmetric convex set).
+    """
+    return apportion(plan.weights, math.ceil(pulls) + int(np.count_nonzero(plan.weights)) - 1)
 
 
 def _integer_spread(model: Model, plan: Plan, A: IntArray, N: int) -> Spread | None:
