@@ -345,39 +345,40 @@ def achieved_epsilon(
     return worst
 
 
-def leave_together(
+def certain_pairs(
     mu: FloatArray, widths: Widths, unit: FloatArray, exact: FloatArray | None = None
 ) -> tuple[BoolArray, BoolArray]:
-    """Arms whose label is settled and that nobody who stays may need, at a tolerance ``unit`` (d,).
+    """For each pair whether j certainly exceeds i by no more than ``unit`` (d,) in some objective.
 
     Returns
     -------
-    leaving : (n,) bool array
-        The largest set of certainly unit-optimal arms such that every arm outside it is certainly
-        not dominated by any arm in it.
-    optimal : (n,) bool array
-        Arms certainly not dominated by any other: P1 of the refined rule.
-
-    Notes
-    -----
-    If the arm that dominates i most is here, it is still here for every i that stays. With unit 0 the
-    arms that leave are those the refined rule accepts. O(n^2) memory.
+    within, undominated : (n, n) bool arrays
+        That statement, and the same without any tolerance: j certainly does not dominate i.
     """
     n = len(mu)
     scaled, everything = mu / widths.scale, np.arange(n)
     within, undominated = np.empty((n, n), dtype=bool), np.empty((n, n), dtype=bool)
-    step = max(1, _BLOCK // n)
+    step = max(1, _BLOCK // max(1, n))
     for start in range(0, n, step):
         rows = everything[start : start + step]
         undominated[rows] = _spare(_pairs(scaled, rows, widths), exact) >= 0.0
-        within[rows] = _excess(scaled, rows, widths, unit) <= 1.0
+        within[rows] = undominated[rows] | (_excess(scaled, rows, widths, unit) <= 1.0)
     np.fill_diagonal(within, val=True)
-    optimal: BoolArray = np.logical_and.reduce(undominated, axis=1)
-    leaving: BoolArray = np.logical_and.reduce(within | undominated, axis=1)
+    return within, undominated
+
+
+def leave_together(within: BoolArray, undominated: BoolArray) -> BoolArray:
+    """The largest set of arms, certainly optimal within the tolerance, that nobody who stays needs.
+
+    Every arm outside the set is certainly not dominated by any arm in it: if the arm that dominates i
+    most is here, it is still here for every i that stays. Without a tolerance these are the arms that
+    the refined rule accepts.
+    """
+    leaving: BoolArray = np.logical_and.reduce(within, axis=1)
     while True:
         needed = ~undominated[~leaving].all(axis=0)
         if not (leaving & needed).any():
-            return leaving, optimal
+            return leaving
         leaving &= ~needed
 
 

@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 
 from paretoscope.core.arrays import freeze
-from paretoscope.core.elimination import leave_together, refined
+from paretoscope.core.elimination import certain_pairs, leave_together, refined
 from paretoscope.errors import UsageError
 from paretoscope.policies import looks, reading
 from paretoscope.policies.base import Certificate, RoundForecast, StopReason, Tally
@@ -108,13 +108,6 @@ class Race(CertifiedRounds):
             return replace(state, stop=StopReason.SAMPLES)
         return opened if asked else self._advance(opened)
 
-    def _advance(self, state: RoundState) -> RoundState:
-        after = super()._advance(state)
-        if after.stop is StopReason.DECIDED and (after.status == NEAR).any():
-            achieved = freeze(np.maximum(after.achieved, self._in_units(after, 1.0)))
-            return replace(after, stop=StopReason.EPSILON, achieved=achieved)
-        return after
-
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
             return self._judge_exact(state)
@@ -154,9 +147,10 @@ class Race(CertifiedRounds):
         t = self._tolerance(state, seen, outcome)
         kept, unit = np.flatnonzero(~outcome.rejected), self.epsilon_of(state.setting)
         rest = None if exact is None else exact[kept]
-        leaving, optimal = leave_together(
+        within, undominated = certain_pairs(
             seen.mu[kept], seen.widths.restricted(kept), unit[state.setting.noisy], rest
         )
+        leaving, optimal = leave_together(within, undominated), undominated.all(axis=1)
         accepted = np.isin(np.arange(len(seen.arms)), kept[leaving & optimal])
         state = apply_outcome(state, seen.arms, replace(outcome, accepted=accepted))
         state = with_verdicts(state, seen.arms[kept[leaving & ~optimal]], NEAR)
