@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -118,8 +119,7 @@ class EGESR(Budgeted):
 
     def _size(self, K: int, left: int) -> int:
         """n_r when r - 1 arms were dropped: ``left`` = K + 1 - r of them remain."""
-        logbar = 0.5 + math.fsum(1.0 / i for i in range(2, K + 1))
-        return math.ceil((self.budget - K) / (logbar * left))
+        return math.ceil((self.budget - K) / (_log_bar(K) * left))
 
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
@@ -154,6 +154,12 @@ class EGESR(Budgeted):
             RoundForecast(r + 1, N if r == 0 or self.k is None else 0, N, math.nan)
             for r, N in enumerate(steps)
         )
+
+
+@lru_cache(maxsize=64)
+def _log_bar(K: int) -> float:
+    """1/2 + sum_{i=2..K} 1/i (Audibert, Bubeck, Munos 2010)."""
+    return 0.5 + math.fsum(1.0 / i for i in range(2, K + 1))
 
 
 def _open_up_to(policy: Budgeted, state: RoundState, size: int) -> RoundState:

@@ -99,7 +99,7 @@ class Racing(CertifiedRounds):
 
     def _rivals(self, state: RoundState) -> IntArray:
         """Whoever left as near may still dominate."""
-        return np.flatnonzero(np.isin(state.status, (ACTIVE, NEAR)))
+        return np.flatnonzero((state.status == ACTIVE) | (state.status == NEAR))
 
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():

@@ -14,6 +14,7 @@ import numpy as np
 
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
+from paretoscope.policies.setting import Setting
 from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
@@ -100,9 +101,16 @@ class Course:
         texts = [str(uid) for uid in uids]
         return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
 
+    @property
+    def setting(self) -> Setting:
+        """What the policy works on: without features where it ignores them."""
+        found = getattr(self.state, "setting", self.problem.setting)
+        assert isinstance(found, Setting)
+        return found
+
     def _check_requests(self, want: IntArray, rng: np.random.Generator) -> list[Uid]:
         """Replicated points beside the design, where the design alone could not test the fit."""
-        count = check_points(self.problem.setting, want)
+        count = check_points(self.setting, want)
         self.checks = count
         if not count:
             return []

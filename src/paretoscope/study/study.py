@@ -320,9 +320,10 @@ class Study:
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
         looks = isinstance(self.policy, FixedDesign)  # its design is fixed: all data test the fit
-        certificate = result.tested(
-            self.problem, verdict.certificate, tally if looks else course.first_turn(book)
-        )
+        certificate = verdict.certificate
+        if course.setting.model.linear:
+            pulls = tally if looks else course.first_turn(book)
+            certificate = result.tested(self.problem, certificate, pulls)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, tally, course.known_exact(book))
         return Result(self.problem, verdict, certificate, found, tally.counts)
