@@ -6,6 +6,7 @@ rules ask for. Statuses: 'in', 'near', 'out', and '' for no label.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from math import ceil, inf, log, log2, sqrt
 
@@ -54,6 +55,7 @@ def race_widths(mode, d, sigma, risk, counts, K):
     """eta(i, j, c, spread_i, spread_j, n) of a look; spreads are standard deviations of single values."""
     events = (K - 1) * max(K, d)
 
+    @cache
     def z(nu):
         if nu == 0:
             return min(stats.norm.isf(risk / events), sqrt(stats.chi2(K - 1).isf(risk / d)))
@@ -61,9 +63,8 @@ def race_widths(mode, d, sigma, risk, counts, K):
         return min(stats.t(nu).isf(risk / events), by_ball)
 
     if mode == "candidates":
-        return lambda i, j, c, sd, n: stats.t(n - 1).isf(risk / events) * sqrt(
-            (sd[i][c] ** 2 + sd[j][c] ** 2) / n
-        )
+        t = cache(lambda n: float(stats.t.isf(risk / events, n - 1)))
+        return lambda i, j, c, sd, n: t(n) * sqrt((sd[i][c] ** 2 + sd[j][c] ** 2) / n)
     return lambda i, j, c, sd, n: z(counts) * sigma[c] * sqrt(2 / n)
 
 
@@ -134,8 +135,6 @@ def race_look(mu, eta, epsilon, alive, found):
 # ---------------------------------------------------------------- empirical gap elimination
 
 
-
-
 def ege_sh(Y, T):
     """Labels and pulls of EGE-SH."""
     K, R = len(Y), max(1, ceil(log2(len(Y))))
@@ -146,7 +145,7 @@ def ege_sh(Y, T):
         pulls[alive] = n
         mu = np.array([Y[i, :n].mean(axis=0) for i in alive])
         gaps, front = naive.psi_gaps(mu), naive.non_dominated(mu)
-        order = sorted(range(len(alive)), key=lambda k: (gaps[k], not front[k], k))  # noqa: B023
+        order = sorted(range(len(alive)), key=lambda k: (gaps[k], not front[k], k))
         size = ceil(size / 2)
         for k in order[size:]:
             found[alive[k]] = "in" if front[k] else "out"
@@ -167,7 +166,7 @@ def ege_sr(Y, T, most=None):
         mu = np.array([Y[i, :n].mean(axis=0) for i in alive])
         gaps, front, star = naive.psi_gaps(mu), naive.non_dominated(mu), naive.psi_stars(mu)
         inside = [gaps[k] for k in range(len(alive)) if front[k]]
-        worst = max(range(len(alive)), key=lambda k: star[k])  # noqa: B023
+        worst = max(range(len(alive)), key=lambda k: star[k])
         if not front[worst] and star[worst] >= max(inside):
             k, word = worst, "out"
         else:
@@ -195,23 +194,26 @@ def pair_bonus(name, n_i, n_j, K, d, delta):
     return sqrt(2 * inner * (1 / n_i + 1 / n_j))
 
 
+@cache
 def threshold(x):
-    """Cg(x) on a grid of 20,000 points, zeta by its sum with the integral of the tail."""
+    """Cg(x) on a grid of 2,000 points, zeta by its sum with the integral of the tail."""
     best, k = inf, np.arange(1, 400)
-    for l in np.linspace(0.55, 0.999, 2_000):
-        s = 2 * l
+    for share in np.linspace(0.55, 0.999, 2_000):
+        s = 2 * share
         tail = 400.0 ** (1 - s) / (s - 1) + 0.5 * 400.0**-s + s / 12 * 400.0 ** (-s - 1)
-        g = s - s * log(4 * l) + log((k**-s).sum() + tail) - log(1 - l) / 2
-        best = min(best, (g + x) / l)
+        g = s - s * log(2 * s) + log((k**-s).sum() + tail) - log(1 - share) / 2
+        best = min(best, (g + x) / share)
     return best
 
 
-def racing(Y, sigma, delta, epsilon, bonus="auer", growth=0.0):
+def racing(Y, sigma, delta, epsilon, bonus="auer", growth=0.0, cap=10**9):
     """Labels and pulls; with a tolerance, all that is kept is near."""
     K, _, d = Y.shape
     alive, found, pulls, n = list(range(K)), [""] * K, np.zeros(K, dtype=int), 0
     while len(alive) > 1 or (alive and "near" in found):
         n += max(1, int(growth * n))
+        if pulls.sum() + sum(n - pulls[i] for i in alive) > cap:
+            return found, pulls
         pulls[alive] = n
         mu = {i: Y[i, :n].mean(axis=0) / sigma for i in alive}
         b = pair_bonus(bonus, n, n, K, d, delta)
