@@ -65,7 +65,7 @@ def race_widths(mode, d, sigma, risk, counts, K):
     if mode == "candidates":
         t = cache(lambda n: float(stats.t.isf(risk / events, n - 1)))
         return lambda i, j, c, sd, n: t(n) * sqrt((sd[i][c] ** 2 + sd[j][c] ** 2) / n)
-    return lambda i, j, c, sd, n: z(counts) * sigma[c] * sqrt(2 / n)
+    return lambda _i, _j, c, _sd, n: z(counts) * sigma[c] * sqrt(2 / n)
 
 
 def race(Y, mode, delta, epsilon, first, cap, sigma=None):

@@ -36,7 +36,7 @@ def mixture_threshold(x: float) -> float:
     """Cg(x) = min over 1/2 < l < 1 of (g(l) + x) / l, the Gaussian threshold of Kaufmann and Koolen (2021).
 
     ``g(l) = 2l - 2l ln(4l) + ln zeta(2l) - ln(1-l)/2``. It is about x + ln x, which is too small
-    for x below about 8: a certificate never uses the approximation.
+    for x below 6: a certificate never uses the approximation.
 
     >>> round(mixture_threshold(5.0), 3)
     6.757
