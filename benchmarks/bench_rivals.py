@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
+from tests import rivals
+from tests.conftest import data_file
 
 from paretoscope.policies import EGESH, EGESR, Noise, Race, Racing, Setting
 from paretoscope.sim import Instance, noc, setting_of, simulate
-from tests import rivals
-from tests.conftest import data_file
 
 SIGMA = np.ones(2)
 Twin = Callable[[np.ndarray], tuple[list[str], np.ndarray]]

@@ -25,7 +25,7 @@ def near_ties(way: str, runs: int, *, noisy: bool = False) -> int:
     more = {} if way == "known" else {"noise_from": way}
     policy = Race(0.1, max_rounds=10, **more)
     setting = setting_of(world, noise=told)
-    return errors(policy, world, runs, 5, world=Gaussian(sigma), setting=setting)
+    return wrong(monte_carlo(policy, world, runs, 5, world=Gaussian(sigma), setting=setting))
 
 
 @pytest.mark.parametrize("way", ["known", "candidates", "pooled"])
