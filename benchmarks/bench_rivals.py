@@ -29,13 +29,13 @@ ROWS: dict[str, tuple[Any, Any, Twin, float | None]] = {
     "Racing auer": (
         Racing(0.1),
         Racing(0.1, max_samples=900),
-        lambda Y: rivals.racing(Y, SIGMA, 0.1, [0.0] * 2, "auer", 0.02, 900),
+        lambda Y: rivals.racing(Y, SIGMA, 0.1, [0.0] * 2, "auer", 0.05, 900),
         50e-3,
     ),
     "Racing reference": (
         Racing(0.1, bonus="reference"),
         Racing(0.1, bonus="reference", max_samples=900),
-        lambda Y: rivals.racing(Y, SIGMA, 0.1, [0.0] * 2, "reference", 0.02, 900),
+        lambda Y: rivals.racing(Y, SIGMA, 0.1, [0.0] * 2, "reference", 0.05, 900),
         50e-3,
     ),
     "Race, known noise": (

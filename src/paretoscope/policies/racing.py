@@ -12,7 +12,7 @@
 Auer, Chiang, Ortner, Drugan, "Pareto Front Identification from Stochastic Bandit Feedback", AISTATS
 2016. Their constants hold at every n at once, so that looking less often is right as well: with
 ``growth`` = g each look comes after a share g more pulls (0: after every single one, as published).
-Two hundredths cost less than one in a hundred more pulls, and make thousands of looks hundreds.
+The default costs about two in a hundred pulls more, and makes thousands of looks hundreds.
 
 Guaranteed with 'auer' and 'union': every label is right with probability 1 - delta. With a tolerance
 all that is kept is called near, because whoever left may exceed it by up to epsilon. Nothing is
@@ -74,7 +74,7 @@ class Racing(CertifiedRounds):
     epsilon: float = 0.0
     _: KW_ONLY
     bonus: Bonus = "auer"
-    growth: float = 0.02
+    growth: float = 0.05
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
 
