@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long check format lint bench-core lock clean setup
+.PHONY: demo test test-long check format lint bench-core bench-policies lock clean setup
 
 setup: $(VENV)/.ready
 
@@ -39,6 +39,9 @@ format: setup
 
 bench-core: setup ## speed of the kernels beside their peers, each row checked for equality
 	$(BIN)/python -m pytest benchmarks -c benchmarks/pytest.ini
+
+bench-policies: setup ## speed of the other policies, each row checked against its slow twin
+	$(BIN)/python -m pytest benchmarks/bench_rivals.py -c benchmarks/pytest.ini -s
 
 lock: setup ## refresh the pinned development environment
 	$(BIN)/python -m pip install --quiet uv

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
         ParetoscopeError,
         UsageError,
     )
+    from paretoscope.policies.ege import EGESH, EGESR
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
+    from paretoscope.policies.race import Race
+    from paretoscope.policies.racing import Racing
     from paretoscope.policies.uniform import Uniform
     from paretoscope.study import Metric, Study
 
@@ -41,13 +44,19 @@ _NAMES = {
     "ParetoscopeError": "paretoscope.errors",
     "Study": "paretoscope.study",
     "UsageError": "paretoscope.errors",
+    "EGESH": "paretoscope.policies.ege",
+    "EGESR": "paretoscope.policies.ege",
     "FixedDesign": "paretoscope.policies.fixed",
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
+    "Race": "paretoscope.policies.race",
+    "Racing": "paretoscope.policies.racing",
     "Uniform": "paretoscope.policies.uniform",
 }
 
 __all__ = [
+    "EGESH",
+    "EGESR",
     "GEGE",
     "DataError",
     "FixedDesign",
@@ -56,6 +65,8 @@ __all__ = [
     "NumericalError",
     "OneShot",
     "ParetoscopeError",
+    "Race",
+    "Racing",
     "Study",
     "Uniform",
     "UsageError",

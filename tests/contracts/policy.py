@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from paretoscope import testing
-from paretoscope.policies import GEGE, FixedDesign, OneShot, Uniform
+from paretoscope.policies import EGESH, EGESR, GEGE, FixedDesign, OneShot, Race, Racing, Uniform
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.rounds import ACCEPTED, REJECTED, with_verdicts
 
@@ -26,8 +26,25 @@ POLICIES = {
     "uniform": Uniform(60),
     "fixed-design": FixedDesign(delta=0.1, budget=120),
     "fixed-design-epsilon": FixedDesign(delta=0.1, budget=120, epsilon=0.3, spend="even"),
+    "race": Race(0.1, max_rounds=20),
+    "race-epsilon": Race(0.1, 0.2),
+    "race-pooled": Race(0.1, 0.2, noise_from="pooled"),
+    "race-pooled-undecided": Race(0.1, noise_from="pooled", max_samples=600),
+    "ege-sh": EGESH(90),
+    "ege-sr": EGESR(60),
+    "ege-sr-k": EGESR(60, k=2),
+    "racing": Racing(0.1, growth=0.2, max_rounds=60),
+    "racing-epsilon": Racing(0.1, 0.3, bonus="union", growth=0.2),
+    "racing-reference": Racing(0.1, bonus="reference", max_samples=900),
 }
-KNOWN_NOISE_ONLY = {"gege-corrected", "gege-paper", "gege-authors"}
+KNOWN_NOISE_ONLY = {
+    "gege-corrected",
+    "gege-paper",
+    "gege-authors",
+    "racing",
+    "racing-epsilon",
+    "racing-reference",
+}
 WORLDS = {
     "linear": {"linear": True},
     "linear, unknown noise": {"linear": True, "unknown": True},

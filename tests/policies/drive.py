@@ -32,6 +32,6 @@ def drive(policy, setting, mu, sigma=0.0, most=60):
     return states
 
 
-def answer(policy, setting, mu, sigma=0.0):
+def answer(policy, setting, mu, sigma=0.0, most=60):
     """The verdict at the end of such a run."""
-    return policy.verdict(drive(policy, setting, mu, sigma)[-1])
+    return policy.verdict(drive(policy, setting, mu, sigma, most)[-1])

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from paretoscope.errors import UsageError
-from paretoscope.policies import GEGE, FixedDesign, Noise, OneShot, Setting, Uniform
+from paretoscope.policies import (
+    EGESH,
+    EGESR,
+    GEGE,
+    FixedDesign,
+    Noise,
+    OneShot,
+    Race,
+    Racing,
+    Setting,
+    Uniform,
+)
 from paretoscope.sim.noise import Gaussian
 from paretoscope.testing import check_partition
 from tests import naive
@@ -54,7 +65,13 @@ def policies_for(setting):
         Uniform(30),
         FixedDesign(delta=0.1, budget=60),
         FixedDesign(delta=0.1, budget=60, looks=4, scale_from="replicates"),
+        Race(0.1, max_samples=CAP),
+        Race(0.1, max_samples=CAP, noise_from="pooled"),
+        EGESH(60),
+        EGESR(60),
     ]
+    if not setting.noise.unknowns.any():
+        some.append(Racing(0.1, max_samples=CAP, growth=0.3))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]
     if not setting.exact.any() and setting.zeta is None:

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from paretoscope.errors import DataError, UsageError
+from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
+from paretoscope.policies.race import Race
+from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study.methods import (
@@ -35,6 +38,10 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         FixedDesign(delta=0.05, budget=60, looks=3),
         OneShot(50),
         Uniform(50),
+        EGESH(90),
+        EGESR(90, k=2),
+        Race(0.1, 0.2, noise_from="pooled"),
+        Racing(0.1, 0.2, bonus="union"),
     ],
 )
 def test_methods_are_written_down_and_read_back(policy):
@@ -58,37 +65,51 @@ def test_without_an_end_nothing_is_chosen():
 
 
 def test_what_auto_chooses_and_why():
-    rounds = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1))
+    race = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1))
+    assert race.policy == Race(0.1, 0.5)
+    assert "unstructured, known noise" in race.reason
+    own = choose(UNKNOWN, Wishes(epsilon=0.5, delta=0.1))
+    assert own.policy == Race(0.1, 0.5)
+    assert own.policy.noise_from == "candidates"
+    assert "unknown noise, each candidate with its own" in own.reason
+    line = replace(KNOWN, X=np.arange(5.0)[:, None])
+    rounds = choose(line, Wishes(epsilon=0.5, delta=0.1))
     assert rounds.policy == GEGE(delta=0.1, epsilon=0.5)
-    assert "unstructured, known noise" in rounds.reason
-    need = predicted_need(rounds.policy, KNOWN)
+    assert "linear in the features, known noise" in rounds.reason
+    need = predicted_need(race.policy, KNOWN)
     enough = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1, budget=need))
-    assert enough.policy == GEGE(delta=0.1, epsilon=0.5, max_samples=need)
+    assert enough.policy == Race(0.1, 0.5, max_samples=need)
     short = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1, budget=need - 1, batches=4))
     assert short.policy == FixedDesign(delta=0.1, epsilon=0.5, budget=need - 1, looks=4)
     assert f"{need} would be needed" in short.reason
     blind = choose(UNKNOWN, Wishes(epsilon=0.5, budget=1000))
     assert isinstance(blind.policy, FixedDesign)
     assert "before the noise is known" in blind.reason
-    assert choose(KNOWN, Wishes(time=9.0)).policy.max_rounds == 30
+    assert choose(KNOWN, Wishes(time=9.0)).policy.max_rounds == 60
+    assert choose(line, Wishes(time=9.0)).policy.max_rounds == 30
 
 
 def test_plan_names_every_method_that_fits():
     plans = options(KNOWN, Wishes(epsilon=0.5, budget=40))
-    assert [plan.name for plan in plans] == ["GEGE", "FixedDesign", "OneShot (no certificate)"]
-    assert plans[0].high == predicted_need(GEGE(delta=0.05, epsilon=0.5), KNOWN)
-    assert plans[2].high == 40
+    named = ["Race", "GEGE", "FixedDesign", "OneShot (no certificate)"]
+    assert [plan.name for plan in plans] == named
+    assert plans[0].high == predicted_need(Race(0.05, 0.5), KNOWN)
+    assert plans[1].high == predicted_need(GEGE(delta=0.05, epsilon=0.5), KNOWN)
+    assert plans[3].high == 40
     assert options(UNKNOWN, Wishes(epsilon=0.5))[0].high is None
     small = options(KNOWN, Wishes(epsilon=0.5, budget=1))
-    assert (small[1].high, "too small" in small[1].said) == (None, True)
+    assert (small[2].high, "too small" in small[2].said) == (None, True)
+    line = replace(KNOWN, X=np.arange(5.0)[:, None])
+    assert options(line, Wishes(epsilon=0.5))[0].name == "GEGE"
 
 
 def test_terms_that_would_never_end_are_refused():
     for policy in (GEGE(delta=0.1, epsilon=0.1), GEGE(delta=0.1, max_rounds=3), Uniform(10)):
         check_terms(policy, KNOWN)
     check_terms(GEGE(delta=0.1), EXACT)
-    with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):
-        check_terms(GEGE(delta=0.1), KNOWN)
+    for endless in (GEGE(delta=0.1), Race(0.1), Racing(0.1)):
+        with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):
+            check_terms(endless, KNOWN)
     with pytest.raises(UsageError, match="below one measurement"):
         check_terms(Uniform(3), KNOWN)
 

@@ -228,7 +228,7 @@ def test_status_and_plan():
     study.tell([measured(request) for request in study.pending()])
     finish(study)
     after = study.status()
-    assert (after.due, after.outstanding, after.method) == (0, 0, "GEGE")
+    assert (after.due, after.outstanding, after.method) == (0, 0, "Race")
     assert after.stop is not None
     assert after.done == after.result.certificate.pulls == len(study._book.values)
     chance = dict(after.front)

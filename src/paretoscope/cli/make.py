@@ -33,7 +33,7 @@ id = "id"                       # the column that names them
 delta = 0.05                    # risk that any verdict is wrong
 epsilon = 0.05                  # differences up to this do not matter; "2%" with scale = "log"
 
-# method = "auto"               # or gege, fixed, oneshot, uniform
+# method = "auto"               # or race, gege, racing, fixed, ege-sh, ege-sr, oneshot, uniform
 # budget = 500                  # measurements at most
 # batches = 10                  # sheets at most, with
 # batch_size = 12               # so many measurements each
@@ -92,7 +92,9 @@ def init_command(path: str, *, force: bool, as_json: bool) -> None:
 @click.option("--misfit", multiple=True, metavar="METRIC=Z", help="What linear means may miss.")
 @click.option("--epsilon", multiple=True, metavar="[METRIC=]E", help="Tolerance, or 2% with log.")
 @click.option("--delta", type=float, help="Risk of any wrong verdict (0.05).")
-@click.option("--method", help="auto, gege, fixed, oneshot or uniform.")
+@click.option(
+    "--method", help="auto, race, gege, racing, fixed, ege-sh, ege-sr, oneshot or uniform."
+)
 @click.option("--budget", type=int, help="Measurements at most.")
 @click.option("--time", help="Time at most: 90s, 30min, 2h, 5d.")
 @click.option("--batches", type=int, help="Sheets at most.")

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from paretoscope.errors import UsageError
+from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import OneShot
 from paretoscope.policies.gege import GEGE
+from paretoscope.policies.race import Race
+from paretoscope.policies.racing import Racing
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import Candidates, Metric, parse_metric
-from paretoscope.study.methods import TIMED_ROUNDS, Wishes, fixed_design
+from paretoscope.study.methods import TIMED_LOOKS, TIMED_ROUNDS, Wishes, fixed_design
 from paretoscope.table import read_candidates
 
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -206,17 +209,21 @@ def _method(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "a
     """The policy of a name."""
     if name == "auto":
         return name
-    if name == "gege":
+    rounds: dict[str, Callable[..., Any]] = {"gege": GEGE, "race": Race, "racing": Racing}
+    if name in rounds:
         capped = {} if wishes.budget is None else {"max_samples": wishes.budget}
-        timed = {"max_rounds": TIMED_ROUNDS} if wishes.time and not wishes.epsilon else {}
-        return GEGE(delta=wishes.delta, epsilon=wishes.epsilon, **capped, **timed)
+        most = TIMED_ROUNDS if name == "gege" else TIMED_LOOKS
+        timed = {"max_rounds": most} if wishes.time and not wishes.epsilon else {}
+        return rounds[name](delta=wishes.delta, epsilon=wishes.epsilon, **capped, **timed)
     kinds: dict[str, Callable[[Wishes], Any]] = {
+        "ege-sh": lambda wishes: EGESH(wishes.budget or 0),
+        "ege-sr": lambda wishes: EGESR(wishes.budget or 0),
         "fixed": fixed_design,
         "oneshot": lambda wishes: OneShot(wishes.budget or 0),
         "uniform": lambda wishes: Uniform(wishes.budget or 0),
     }
     if name not in kinds:
-        raise UsageError(f"method {name!r}: give auto, gege, {', '.join(kinds)}")
+        raise UsageError(f"method {name!r}: give auto, {', '.join([*rounds, *kinds])}")
     if wishes.budget is None:
         raise UsageError(f"method {name} needs --budget, the measurements it may spend")
     return kinds[name](wishes)

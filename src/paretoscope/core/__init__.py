@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from paretoscope.core import (
     anytime,
+    bonuses,
     confidence,
     design,
     dominance,
@@ -18,6 +19,7 @@ from paretoscope.core import (
 
 __all__ = [
     "anytime",
+    "bonuses",
     "confidence",
     "design",
     "dominance",

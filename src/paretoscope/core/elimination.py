@@ -42,7 +42,7 @@ _TABLE = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """eta_ij(c) = scale_c w_ij + misfit_c beta_ij.
+    """eta_ij(c) = scale_c w_ij + misfit_c beta_ij, or max(q_ic, q_jc) sqrt(v_ic + v_jc) instead.
 
     Attributes
     ----------
@@ -56,6 +56,8 @@ class Widths:
         Largest distance of the truth from the model, per objective.
     beta : (n, n) array or None
         How far a misfit of 1 can push the estimate of a pair.
+    variance, quantile : (n, d) arrays or None
+        v and q where every arm has a noise of its own; w is 0 then.
     """
 
     scale: FloatArray
@@ -63,6 +65,8 @@ class Widths:
     pair: Callable[[IntArray], FloatArray] | None = None
     misfit: FloatArray | None = None
     beta: FloatArray | None = None
+    variance: FloatArray | None = None
+    quantile: FloatArray | None = None
 
     def rows(self, rows: IntArray) -> FloatArray | float:
         """The w of those rows: a matrix, or one number."""
@@ -72,7 +76,11 @@ class Widths:
         return self.uniform
 
     def misfit_of(self, rows: IntArray, c: int) -> FloatArray | float:
-        """What a misfit adds to eta of objective c, in units of scale_c."""
+        """What a misfit, or arms' own noise, adds to eta of objective c, in units of scale_c."""
+        if self.variance is not None and self.quantile is not None:
+            v, q = self.variance[:, c], self.quantile[:, c]
+            own = np.maximum(q[rows][:, None], q) * np.sqrt(v[rows][:, None] + v)
+            return np.asarray(own / self.scale[c])
         if self.misfit is None or self.beta is None:
             return 0.0
         added: FloatArray = (self.misfit[c] / self.scale[c]) * self.beta[rows]
@@ -87,6 +95,8 @@ class Widths:
             None if pair is None else lambda rows: pair(rest[rows])[:, rest],
             self.misfit,
             None if beta is None else beta[np.ix_(rest, rest)],
+            None if self.variance is None else self.variance[rest],
+            None if self.quantile is None else self.quantile[rest],
         )
 
 
@@ -182,7 +192,7 @@ def refined(
     if mu.shape[1] == 0:
         assert exact is not None
         return _plain_dominance(exact)
-    if exact is None and widths.uniform is not None and widths.misfit is None:
+    if exact is None and widths.uniform is not None and widths.misfit is widths.variance is None:
         front = np.flatnonzero(front_of(mu / widths.scale))
         if widths.uniform > 0.0 and len(front) * n <= _TABLE:
             return _by_front(mu / widths.scale, front, widths.uniform, all_stay=all_stay)
@@ -333,6 +343,43 @@ def achieved_epsilon(
             excess[worse] = 0.0
         worst = max(worst, float(excess.max(initial=0.0)))
     return worst
+
+
+def certain_pairs(
+    mu: FloatArray, widths: Widths, unit: FloatArray, exact: FloatArray | None = None
+) -> tuple[BoolArray, BoolArray]:
+    """For each pair whether j certainly exceeds i by no more than ``unit`` (d,) in some objective.
+
+    Returns
+    -------
+    within, undominated : (n, n) bool arrays
+        That statement, and the same without any tolerance: j certainly does not dominate i.
+    """
+    n = len(mu)
+    scaled, everything = mu / widths.scale, np.arange(n)
+    within, undominated = np.empty((n, n), dtype=bool), np.empty((n, n), dtype=bool)
+    step = max(1, _BLOCK // max(1, n))
+    for start in range(0, n, step):
+        rows = everything[start : start + step]
+        undominated[rows] = _spare(_pairs(scaled, rows, widths), exact) >= 0.0
+        within[rows] = undominated[rows] | (_excess(scaled, rows, widths, unit) <= 1.0)
+    np.fill_diagonal(within, val=True)
+    return within, undominated
+
+
+def leave_together(within: BoolArray, undominated: BoolArray) -> BoolArray:
+    """The largest set of arms, certainly optimal within the tolerance, that nobody who stays needs.
+
+    Every arm outside the set is certainly not dominated by any arm in it: if the arm that dominates i
+    most is here, it is still here for every i that stays. Without a tolerance these are the arms that
+    the refined rule accepts.
+    """
+    leaving: BoolArray = np.logical_and.reduce(within, axis=1)
+    while True:
+        needed = ~undominated[~leaving].all(axis=0)
+        if not (leaving & needed).any():
+            return leaving
+        leaving &= ~needed
 
 
 def _excess(scaled: FloatArray, rows: IntArray, widths: Widths, unit: FloatArray) -> FloatArray:

@@ -52,6 +52,21 @@ def next_risk(left: float, to_come: int | None) -> float:
     return left * 0.98 / (2.0 ** (to_come + 1) - 1.0)
 
 
+def look_share(look: int, looks: int) -> float:
+    """The part of delta that one of ``looks`` preset looks gets, each 1.15 times the one before.
+
+    A fiftieth is kept in case pulls are given up and more looks have to follow. The factor and twenty
+    looks were chosen by measurement (12 unstructured worlds of 48, noise 5 %, tolerances 2 to 10 %):
+    1.0, 1.1, 1.25 cost within 3 % of it, doubling 4 to 20 % more.
+
+    >>> round(look_share(20, 20), 3), round(sum(look_share(k, 20) for k in range(1, 21)), 3)
+    (0.136, 0.98)
+    """
+    growth = 1.15
+    shares = [growth**k for k in range(looks)]
+    return 0.98 * shares[look - 1] / math.fsum(shares)
+
+
 def round_pulls(
     schedule: Schedule, eps_r: float, delta_r: float, n: int, h: int, d: int, sigma: float
 ) -> int:

@@ -12,12 +12,17 @@ from paretoscope.policies.base import (
     Verdict,
 )
 from paretoscope.policies.codec import from_plain, to_plain
+from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
+from paretoscope.policies.race import Race
+from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
 from paretoscope.policies.uniform import Uniform
 
 __all__ = [
+    "EGESH",
+    "EGESR",
     "GEGE",
     "Certificate",
     "Decision",
@@ -26,6 +31,8 @@ __all__ = [
     "Noise",
     "OneShot",
     "Policy",
+    "Race",
+    "Racing",
     "Setting",
     "StopReason",
     "Tally",

@@ -95,6 +95,7 @@ class StopReason(Enum):
     SAMPLES = "the cap on measurements is reached"
     MISFIT = "the stated misfit of the model hides what is left"
     SILENT = "a metric of unknown noise repeated itself exactly"
+    FOUND = "as many optimal candidates as were asked for are found"
     NOTHING = "no candidate could be measured"
 
 

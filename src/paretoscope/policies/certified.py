@@ -67,6 +67,14 @@ class CertifiedRounds(RoundPolicy[RoundState]):
         """Tolerance per metric."""
         return resolve_epsilon(setting, self.epsilon)
 
+    def _advance(self, state: RoundState) -> RoundState:
+        """Judge the round if nothing is outstanding; whoever left as near stays only near."""
+        after = super()._advance(state)
+        if after.stop is StopReason.DECIDED and (after.status == NEAR).any():
+            achieved = freeze(np.maximum(after.achieved, self._in_units(after, 1.0)))
+            return replace(after, stop=StopReason.EPSILON, achieved=achieved)
+        return after
+
     def _judge_exact(self, state: RoundState) -> RoundState:
         """All metrics are exact: plain dominance decides everything."""
         A = state.active

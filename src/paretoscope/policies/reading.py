@@ -126,6 +126,41 @@ def read_pairs(
     return Reading(arms, mu, widths, bound, unit, sigma, accuracy, found.nu, found.silent)
 
 
+def read_own(
+    arms: IntArray, tally: Tally, noise: Noise, risk: float, K: int, unit: FloatArray
+) -> Reading:
+    """Each arm its own variance, from its own pulls; ``tally`` is theirs alone, K arms raced at first.
+
+    The pair has the smaller number of degrees of freedom, which bounds the Behrens-Fisher statistic
+    from above (Mickey, Brown 1966). A single pull says nothing: its quantile is infinite.
+    """
+    d, n = len(noise.sigma), tally.counts[:, None]
+    nu = np.maximum(n - 1, 0)
+    never = (tally.m2 <= 0.0) & (nu > 0) & noise.unknowns & (noise.resolution == 0.0)
+    steps = np.broadcast_to(noise.resolution, tally.m2.shape)
+    own = confidence.resolution_floor(np.sqrt(tally.m2 / np.maximum(nu, 1)), steps)
+    sigma = np.where(noise.unknowns, np.where(nu > 0, own, 1.0), noise.sigma)
+    freedoms, which = np.unique(nu, return_inverse=True)
+    t = [_own_quantile(risk, K, d, int(k)) for k in freedoms]
+    known = confidence.pairs_width(risk, K, d, tail_of(noise))
+    quantile = np.where(noise.unknowns, np.array(t)[which].reshape(nu.shape), known)
+    typical = np.sqrt(np.square(sigma).mean(axis=0))
+    unit = unit if unit.size else typical / max(float(typical.max()), 1e-300)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = 2.0 * float((quantile * sigma * np.sqrt(2.0 / n) / unit).max())
+    widths = Widths(
+        np.where(unit > 0, unit, 1.0), uniform=0.0, variance=sigma**2 / n, quantile=quantile
+    )
+    bound = "Student t, own variances"
+    silent = bool(never.any())
+    return Reading(arms, tally.means, widths, bound, unit, typical, accuracy, int(nu.min()), silent)
+
+
+def _own_quantile(risk: float, K: int, d: int, nu: int) -> float:
+    """Student's quantile for the pairs of K arms; infinite without a degree of freedom."""
+    return confidence.pairs_width(risk, K, d, student(nu)) if nu else float("inf")
+
+
 def with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading:
     """Widths grown by what a model wrong by zeta can add; hidden when that is most of them."""
     if setting.zeta is None:

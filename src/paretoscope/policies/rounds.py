@@ -291,6 +291,17 @@ def want_round(
     )
 
 
+def want_up_to(state: S, counts: IntArray, *, risk: float, label: tuple[str, str]) -> S:
+    """The state with a new round open in which all data stay: ``counts`` pulls per arm in all.
+
+    Pulls that were given up earlier are asked for again.
+    """
+    before = state.got.counts[state.setting.model.first]
+    fresh = np.where(state.barred, 0, np.maximum(counts - before, 0))
+    opened = want_round(state, fresh, accuracy=state.accuracy, risk=risk, label=label)
+    return replace(opened, got=state.got, want=freeze(opened.want + state.got.counts))
+
+
 def arm_exact(state: RoundState, arms: IntArray) -> FloatArray | None:
     """Exact metrics of some arms, or None where there are none."""
     if state.exact.shape[1] == 0:

@@ -25,6 +25,7 @@ def certificate(
     epsilon: FloatArray,
     noise: Noise,
     bound: str,
+    own_noise: bool = False,
 ) -> Certificate:
     """The certificate of a policy in rounds at its present state."""
     undecided = int((state.status[state.setting.model.inverse] == ACTIVE).sum())
@@ -42,7 +43,7 @@ def certificate(
         delta=delta,
         epsilon=epsilon,
         bound=bound,
-        assumptions=assumptions(state, noise),
+        assumptions=assumptions(state, noise, own_noise=own_noise),
         pulls=state.spent,
         achieved_epsilon=np.asarray(state.achieved),
     )
@@ -62,12 +63,12 @@ def bound_sentence(history: tuple[RoundRecord, ...]) -> str:
     return f"{said} ({span} degrees of freedom)"
 
 
-def assumptions(state: RoundState, noise: Noise) -> tuple[str, ...]:
-    """What must hold for the guarantee, one sentence each."""
+def assumptions(state: RoundState, noise: Noise, *, own_noise: bool = False) -> tuple[str, ...]:
+    """What must hold for the guarantee, one sentence each; ``own_noise``: a scale per candidate."""
     setting = state.setting
     told = []
     if setting.noisy.any():
-        told += ["measurements are independent", _noise_sentence(noise)]
+        told += ["measurements are independent", _noise_sentence(noise, own_noise)]
     if setting.model.linear:
         told.append(_linear_sentence(setting))
     if setting.exact.any():
@@ -79,11 +80,12 @@ def assumptions(state: RoundState, noise: Noise) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _noise_sentence(noise: Noise) -> str:
+def _noise_sentence(noise: Noise, own_noise: bool) -> str:
     """What is assumed about the noise."""
     law = "Gaussian" if noise.kind == "gaussian" else "sub-Gaussian"
     if noise.unknowns.all():
-        return f"noise is {law} with one scale per metric, estimated from the data"
+        each = "candidate and metric" if own_noise else "metric"
+        return f"noise is {law} with one scale per {each}, estimated from the data"
     scales = ", ".join("estimated" if np.isnan(s) else f"{s:g}" for s in noise.sigma)
     return f"noise is {law} of scale {scales}"
 

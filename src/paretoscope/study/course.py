@@ -7,7 +7,7 @@ and the next turn begins. So a study cut anywhere and opened again asks the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
+from paretoscope.policies.setting import Setting
 from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
 from paretoscope.study.methods import check_points
@@ -111,6 +112,24 @@ class Course:
         texts = [str(uid) for uid in uids]
         return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
 
+    @property
+    def setting(self) -> Setting:
+        """What the policy works on: without features where it ignores them."""
+        found = getattr(self.state, "setting", self.problem.setting)
+        assert isinstance(found, Setting)
+        return found
+
+    @property
+    def assumed(self) -> Problem:
+        """The problem as the policy sees it: without features where it ignores them."""
+        ignores = self.problem.features is not None and not self.setting.model.linear
+        return replace(self.problem, features=None) if ignores else self.problem
+
+    @property
+    def pools_noise(self) -> bool:
+        """Whether an unknown noise is taken to be the same for all candidates."""
+        return getattr(self.policy, "noise_from", "pooled") != "candidates"
+
     def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
         """Replicated points beside the design, where the design alone could not test the fit.
 
@@ -118,9 +137,8 @@ class Course:
         """
         if number > self.base and isinstance(self.policy, FixedDesign):
             return []
-        count = check_points(
-            self.problem.setting, want, CHECKS if number > self.base else FIRST_CHECKS
-        )
+        part = CHECKS if number > self.base else FIRST_CHECKS
+        count = check_points(self.setting, want, part)
         self.checks += count
         if not count:
             return []
@@ -202,8 +220,8 @@ class Course:
 
         if isinstance(self.policy, FixedDesign):  # rounds are looks at one design
             looks = len(self.policy.look_sizes(self.problem.setting))
-            return by_half(self.problem, book, rounds, tallied, looks)
-        return by_round(self.problem, book, rounds, tallied)
+            return by_half(self.assumed, book, rounds, tallied, looks)
+        return by_round(self.assumed, book, rounds, tallied)
 
     def pooled(self, book: Book) -> Tally:
         """Earlier measurements as well: what estimates and pictures are made of, never a verdict."""

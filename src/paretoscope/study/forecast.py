@@ -21,6 +21,8 @@ from paretoscope.errors import ParetoscopeError
 from paretoscope.policies.base import Policy, Tally
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
+from paretoscope.policies.race import Race
+from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.study.methods import Wishes, fixed_design
 from paretoscope.study.problem import Problem
@@ -40,7 +42,7 @@ _LEVEL = 0.95
 # Estimated means from which a spread can be told.
 _ENOUGH = 4
 
-Certified = FixedDesign | GEGEConfidence
+Certified = FixedDesign | GEGEConfidence | Race | Racing
 
 
 class Outlook(NamedTuple):
@@ -211,7 +213,7 @@ def outlook(
 
     Parameters
     ----------
-    policy : FixedDesign or GEGEConfidence
+    policy : FixedDesign, GEGEConfidence, Race or Racing
         With a budget, or a cap on the measurements.
     belief : Belief
     runs : int
@@ -300,7 +302,7 @@ def _summary(problem: Problem, policy: Certified, belief: Belief, done: Sequence
             relative_scale = metric.scale == "log" and not ratio
             epsilon[metric.name] = float(np.expm1(value) if relative_scale else value)
     return Outlook(
-        method="FixedDesign" if isinstance(policy, FixedDesign) else "GEGE",
+        method=type(policy).__name__.removesuffix("Confidence"),
         budget=policy.budget if isinstance(policy, FixedDesign) else policy.max_samples,
         measurements=pulls,
         out=out,

@@ -9,23 +9,34 @@ from typing import Any, NamedTuple
 from paretoscope.core.arrays import IntArray
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
 from paretoscope.policies.base import Policy
+from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
+from paretoscope.policies.race import Race
+from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.uniform import Uniform
 
 _KNOWN: dict[str, Any] = {
+    "EGESH": EGESH,
+    "EGESR": EGESR,
     "FixedDesign": FixedDesign,
     "GEGE": GEGEConfidence,
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
+    "Race": Race,
+    "Racing": Racing,
     "Uniform": Uniform,
 }
 # Looks at a fixed design when nobody says how many batches there will be.
 LOOKS = 10
 # Rounds of a study that only a time limits: each has about four times the pulls of the last.
 TIMED_ROUNDS = 30
+# The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
+TIMED_LOOKS = 60
+# Policies that measure until everything is decided.
+Open = GEGEConfidence | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
@@ -73,7 +84,9 @@ class Wishes:
 
 
 def choose(setting: Setting, wishes: Wishes) -> Choice:
-    """The policy that suits: fixed looks when the budget is below the predicted need, else rounds.
+    """The policy that suits: fixed looks when the budget is below the predicted need, else an open end.
+
+    With an open end: elimination in rounds where features tell something, else a race.
 
     Raises
     ------
@@ -87,11 +100,12 @@ def choose(setting: Setting, wishes: Wishes) -> Choice:
             "give an epsilon, a budget or a time: two candidates that are equal would be measured"
             " for ever"
         )
-    rounds = GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)
+    rounds = _open_ended(setting, wishes)
     if wishes.time is not None and not tolerant:
-        rounds = replace(rounds, max_rounds=TIMED_ROUNDS)
+        most = TIMED_ROUNDS if setting.model.linear else TIMED_LOOKS
+        rounds = replace(rounds, max_rounds=most)
     if wishes.budget is None:
-        return Choice(rounds, _why_rounds(setting))
+        return Choice(rounds, _why_open(setting))
     fixed = fixed_design(wishes)
     need = predicted_need(rounds, setting)
     if need is not None and need <= wishes.budget:
@@ -118,11 +132,19 @@ def fixed_design(wishes: Wishes) -> FixedDesign:
     )
 
 
-def _why_rounds(setting: Setting) -> str:
-    """Why elimination in rounds is the choice."""
-    shape = "linear in the features" if setting.model.linear else "unstructured"
+def _open_ended(setting: Setting, wishes: Wishes) -> GEGEConfidence | Race:
+    """Elimination in rounds where features tell something, else a race."""
+    kind = GEGEConfidence if setting.model.linear else Race
+    return kind(delta=wishes.delta, epsilon=wishes.epsilon)
+
+
+def _why_open(setting: Setting) -> str:
+    """Why this method, with an open end, is the choice."""
     noise = "unknown noise" if setting.noise.only(setting.noisy).unknowns.any() else "known noise"
-    return f"means {shape}, {noise}, no budget: rounds that eliminate until all is decided"
+    if setting.model.linear:
+        return f"means linear in the features, {noise}, no budget: rounds that eliminate until all is decided"
+    more = ", each candidate with its own" if noise.startswith("unknown") else ""
+    return f"means unstructured, {noise}{more}, no budget: a race that keeps all data until all is decided"
 
 
 def predicted_need(policy: Policy[Any], setting: Setting) -> int | None:
@@ -147,6 +169,8 @@ class Option(NamedTuple):
 def options(setting: Setting, wishes: Wishes) -> list[Option]:
     """Predicted measurements of every method that could run this study."""
     made: list[tuple[str, Policy[Any]]] = []
+    if not setting.model.linear:
+        made.append(("Race", Race(wishes.delta, wishes.epsilon)))
     made.append(("GEGE", GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)))
     if wishes.budget is not None:
         made.append(("FixedDesign", fixed_design(wishes)))
@@ -191,7 +215,7 @@ def check_terms(policy: Policy[Any], setting: Setting) -> None:
     A certified policy without tolerance and without a cap would measure tied candidates for ever.
     """
     policy.init(setting)
-    if isinstance(policy, GEGEConfidence) and setting.noisy.any():
+    if isinstance(policy, Open) and setting.noisy.any():
         tolerant = policy.epsilon > 0 or (setting.epsilon is not None and setting.epsilon.any())
         capped = policy.max_rounds is not None or policy.max_samples < MOST_SAMPLES
         if not (tolerant or capped):

@@ -147,8 +147,8 @@ class Study(Desk):
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
-        seen = assumptions.examine(self.problem, course.spans(book), pooled=True)
-        certificate = assumptions.judged(self.problem, verdict.certificate, seen)
+        seen = assumptions.examine(course.assumed, course.spans(book), pooled=course.pools_noise)
+        certificate = assumptions.judged(course.assumed, verdict.certificate, seen)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
         earlier = len(book.history)

@@ -1,0 +1,239 @@
+"""Slow twins of the policies without structure: single values in, labels out, written by loops.
+
+Each twin is handed every value that could ever be measured, ``Y`` (K, N, d), and reads as many as its
+rules ask for. Statuses: 'in', 'near', 'out', and '' for no label.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from math import ceil, inf, log, log2, sqrt
+
+import numpy as np
+from scipy import stats
+
+from paretoscope.policies import Tally
+from tests import naive
+
+
+def feed(policy, setting, Y, most=10**6):
+    """Run the policy on these values, each candidate's in their order; the last state."""
+    state, used = policy.init(setting), np.zeros(len(Y), dtype=int)
+    while policy.stopped(state) is None:
+        want = policy.allocate(state)
+        assert want.any()
+        arms = np.repeat(np.arange(len(Y)), want)
+        values = [Y[k, used[k] : used[k] + n] for k, n in enumerate(want)]
+        state = policy.observe(state, Tally.of(len(Y), arms, np.concatenate(values)))
+        used += want
+        assert used.sum() <= most
+    return state
+
+
+def labels(verdict):
+    """The twin's words for a verdict."""
+    words = [(verdict.accepted, "in"), (verdict.near, "near"), (verdict.rejected, "out")]
+    return [next((word for mask, word in words if mask[k]), "") for k in range(len(words[0][0]))]
+
+
+# ---------------------------------------------------------------- race
+
+
+def leave_together(members, within, undominated):
+    """The largest set, among all subsets, of which nobody outside needs a member."""
+    able = [i for i in members if all(within(i, j) for j in members if j != i)]
+    for size in range(len(able), 0, -1):
+        for chosen in combinations(able, size):
+            outside = [i for i in members if i not in chosen]
+            if all(undominated(i, j) for i in outside for j in chosen):
+                return list(chosen)
+    return []
+
+
+def race_widths(mode, d, sigma, risk, counts, K):
+    """eta(i, j, c, spread_i, spread_j, n) of a look; spreads are standard deviations of single values."""
+    events = (K - 1) * max(K, d)
+
+    @cache
+    def z(nu):
+        if nu == 0:
+            return min(stats.norm.isf(risk / events), sqrt(stats.chi2(K - 1).isf(risk / d)))
+        by_ball = sqrt((K - 1) * stats.f(K - 1, nu).isf(risk / d))
+        return min(stats.t(nu).isf(risk / events), by_ball)
+
+    if mode == "candidates":
+        t = cache(lambda n: float(stats.t.isf(risk / events, n - 1)))
+        return lambda i, j, c, sd, n: t(n) * sqrt((sd[i][c] ** 2 + sd[j][c] ** 2) / n)
+    return lambda _i, _j, c, _sd, n: z(counts) * sigma[c] * sqrt(2 / n)
+
+
+def race(Y, mode, delta, epsilon, first, cap, sigma=None):
+    """Labels and pulls of a race; ``mode`` 'known' (with sigma), 'pooled' or 'candidates'."""
+    K, _, d = Y.shape
+    shares = [1.15**k for k in range(20)]
+    shares = [0.98 * s / sum(shares) for s in shares]
+    bounded = mode != "candidates" and all(e > 0 for e in epsilon)
+    alive, found, look, n, left, nu = list(range(K)), [""] * K, 0, first, delta, 0
+    pulls = np.zeros(K, dtype=int)
+    while True:
+        look += 1
+        risk = delta * shares[look - 1] if bounded and look <= 20 else left / 7
+        left -= risk
+        if pulls.sum() + sum(n - pulls[i] for i in alive) > cap:
+            return found, pulls
+        for i in alive:
+            pulls[i] = n
+        if mode == "pooled" and look == 1:
+            nu = K * (n - 1)
+            sigma = [sqrt(sum(Y[i, :n, c].var() * n for i in range(K)) / nu) for c in range(d)]
+        mu = [Y[i, :n].mean(axis=0) for i in range(K)]
+        sd = [Y[i, :n].std(axis=0, ddof=1) if n > 1 else None for i in range(K)]
+        eta = race_widths(mode, d, sigma, risk, nu, K)
+        found, alive = race_look(mu, lambda i, j, c: eta(i, j, c, sd, n), epsilon, alive, found)  # noqa: B023
+        if not alive:
+            return found, pulls
+        if bounded and look < 20:
+            z = race_widths(mode, d, [1.0] * d, delta * shares[-1], nu, K)(0, 1, 0, None, 2)
+            last = max(8 * (z * sigma[c] / epsilon[c]) ** 2 for c in range(d))
+            n = max(n + 1, ceil(first * max(last / first, 1.0) ** (look / 19)))
+        else:
+            n = max(n + 1, ceil(1.35 * n))
+
+
+def race_look(mu, eta, epsilon, alive, found):
+    """Labels after one look, and who goes on."""
+    found, d = list(found), len(epsilon)
+
+    def undominated(i, j):
+        return any(mu[i][c] - mu[j][c] >= eta(i, j, c) for c in range(d))
+
+    def within(i, j):
+        return undominated(i, j) or any(
+            epsilon[c] > 0 and mu[j][c] - mu[i][c] + eta(i, j, c) <= epsilon[c] for c in range(d)
+        )
+
+    out = [
+        i
+        for i in alive
+        if any(all(mu[j][c] - mu[i][c] >= eta(i, j, c) for c in range(d)) for j in alive if j != i)
+    ]
+    rest = [i for i in alive if i not in out]
+    going = leave_together(rest, within, undominated)
+    for i in out:
+        found[i] = "out"
+    for i in going:
+        sure = all(undominated(i, j) for j in rest if j != i)
+        found[i] = "in" if sure else "near"
+    rest = [i for i in rest if i not in going]
+    if len(rest) == 1:
+        found[rest[0]] = "in"
+        rest = []
+    return found, rest
+
+
+# ---------------------------------------------------------------- empirical gap elimination
+
+
+def ege_sh(Y, T):
+    """Labels and pulls of EGE-SH."""
+    K, R = len(Y), max(1, ceil(log2(len(Y))))
+    alive, found, n, pulls = list(range(K)), [""] * K, 0, np.zeros(K, dtype=int)
+    size = K
+    for _ in range(R):
+        n += T // (size * R)
+        pulls[alive] = n
+        mu = np.array([Y[i, :n].mean(axis=0) for i in alive])
+        gaps, front = naive.psi_gaps(mu), naive.non_dominated(mu)
+        order = sorted(range(len(alive)), key=lambda k: (gaps[k], not front[k], k))
+        size = ceil(size / 2)
+        for k in order[size:]:
+            found[alive[k]] = "in" if front[k] else "out"
+        alive = sorted(alive[k] for k in order[:size])
+    for i in alive:
+        found[i] = "in"
+    return found, pulls
+
+
+def ege_sr(Y, T, most=None):
+    """Labels and pulls of EGE-SR, or EGE-SR-k."""
+    K = len(Y)
+    logbar = 0.5 + sum(1 / i for i in range(2, K + 1))
+    alive, found, pulls = list(range(K)), [""] * K, np.zeros(K, dtype=int)
+    for r in range(1, K):
+        n = ceil((T - K) / (logbar * (K + 1 - r)))
+        pulls[alive] = n
+        mu = np.array([Y[i, :n].mean(axis=0) for i in alive])
+        gaps, front, star = naive.psi_gaps(mu), naive.non_dominated(mu), naive.psi_stars(mu)
+        inside = [gaps[k] for k in range(len(alive)) if front[k]]
+        worst = max(range(len(alive)), key=lambda k: star[k])
+        if not front[worst] and star[worst] >= max(inside):
+            k, word = worst, "out"
+        else:
+            k, word = next(k for k, g in enumerate(gaps) if front[k] and g == max(inside)), "in"
+        found[alive.pop(k)] = word
+        if most is not None and found.count("in") >= most:
+            return found, pulls
+    found[alive[0]] = "in"
+    return found, pulls
+
+
+# ---------------------------------------------------------------- racing
+
+
+def pair_bonus(name, n_i, n_j, K, d, delta):
+    """b_ij in units of sigma, minimised on a grid where there is something to minimise."""
+    if name == "auer":
+        return sum(sqrt(2 * log(4 * K * d * n * n / delta) / n) for n in (n_i, n_j))
+    if name == "reference":
+        cg = log(1 / delta) / 2 + max(log(log(1 / delta) / 2), 0)
+        inner = 2 * cg + log(1 + log(n_i)) + log(1 + log(n_j))
+    else:
+        inner = 2 * threshold(log(K * (K - 1) * d / (2 * delta)) / 2)
+        inner += 2 * log(4 + log(n_i)) + 2 * log(4 + log(n_j))
+    return sqrt(2 * inner * (1 / n_i + 1 / n_j))
+
+
+@cache
+def threshold(x):
+    """Cg(x) on a grid of 2,000 points, zeta by its sum with the integral of the tail."""
+    best, k = inf, np.arange(1, 400)
+    for share in np.linspace(0.55, 0.999, 2_000):
+        s = 2 * share
+        tail = 400.0 ** (1 - s) / (s - 1) + 0.5 * 400.0**-s + s / 12 * 400.0 ** (-s - 1)
+        g = s - s * log(2 * s) + log((k**-s).sum() + tail) - log(1 - share) / 2
+        best = min(best, (g + x) / share)
+    return best
+
+
+def racing(Y, sigma, delta, epsilon, bonus="auer", growth=0.0, cap=10**9):
+    """Labels and pulls; with a tolerance, all that is kept is near."""
+    K, _, d = Y.shape
+    alive, found, pulls, n = list(range(K)), [""] * K, np.zeros(K, dtype=int), 0
+    while len(alive) > 1 or (alive and "near" in found):
+        n += max(1, int(growth * n))
+        if pulls.sum() + sum(n - pulls[i] for i in alive) > cap:
+            return found, pulls
+        pulls[alive] = n
+        mu = {i: Y[i, :n].mean(axis=0) / sigma for i in alive}
+        b = pair_bonus(bonus, n, n, K, d, delta)
+        eps = [e / s for e, s in zip(epsilon, sigma, strict=True)]
+
+        def m(i, j, mu=mu):
+            return min(mu[j][c] - mu[i][c] for c in range(d))
+
+        def M_eps(i, j, mu=mu, eps=eps):
+            return max(0.0, *(mu[i][c] + eps[c] - mu[j][c] for c in range(d)))
+
+        A1 = [i for i in alive if all(m(i, j) < b for j in alive if j != i)]
+        P1 = [i for i in A1 if all(M_eps(i, j) >= b for j in A1 if j != i)]
+        rest = [i for i in A1 if i not in P1]
+        P2 = [j for j in P1 if all(M_eps(i, j) >= b for i in rest)]
+        for i in alive:
+            found[i] = "out" if i not in A1 else found[i]
+        for i in P2:
+            found[i] = "near" if any(epsilon) else "in"
+        alive = [i for i in A1 if i not in P2]
+    for i in alive:
+        found[i] = "in"
+    return found, pulls
