@@ -6,6 +6,34 @@ from tests.mutants import Mutant
 
 ROOMS = [
     Mutant(
+        "policies/windows.py",
+        "math.log((1.0 - SHARE) * SHARE**k)",
+        "0.0",
+        "tests/policies/test_windows.py::test_a_sign_lacks_what_its_least_world_lacks",
+        "every window given the whole risk",
+    ),
+    Mutant(
+        "policies/pursuit.py",
+        "alone = build_field(state.setting.model, batch, state.unit)",
+        "alone = build_field(state.setting.model, state.past.merge(batch), state.unit)",
+        "tests/policies/test_tracking.py::test_windows_hear_every_batch_once",
+        "all data in place of the batch alone in the windows",
+    ),
+    Mutant(
+        "policies/signs.py",
+        "dom = table.above.all(axis=2)",
+        "dom = table.above.any(axis=2)",
+        "tests/policies/test_tracking.py::test_it_finds_the_front_and_says_so",
+        "one objective enough to be dominated",
+    ),
+    Mutant(
+        "policies/signs.py",
+        "above, within = table.above.any(axis=2)",
+        "above, within = table.above.all(axis=2)",
+        "tests/policies/test_tracking.py::test_ties_in_one_objective_are_accepted_by_the_other",
+        "every objective asked for where one is enough",
+    ),
+    Mutant(
         "policies/sizing.py",
         "eta = accuracy / 2.0 / sigma_w",
         "eta = accuracy / 2.0",

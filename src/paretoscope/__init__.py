@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
+    from paretoscope.policies.tracking import Tracking
     from paretoscope.policies.uniform import Uniform
     from paretoscope.study import Metric, Study
 
@@ -53,6 +54,7 @@ _NAMES = {
     "OneShot": "paretoscope.policies.fixed",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
+    "Tracking": "paretoscope.policies.tracking",
     "Uniform": "paretoscope.policies.uniform",
 }
 
@@ -71,6 +73,7 @@ __all__ = [
     "Race",
     "Racing",
     "Study",
+    "Tracking",
     "Uniform",
     "UsageError",
     "__version__",

@@ -17,6 +17,7 @@ from paretoscope.policies import (
     OneShot,
     Race,
     Racing,
+    Tracking,
     Uniform,
 )
 from paretoscope.policies.gege_budget import GEGEBudget
@@ -46,12 +47,16 @@ POLICIES = {
     "racing": Racing(0.1, growth=0.2, max_rounds=60),
     "racing-epsilon": Racing(0.1, 0.3, bonus="union", growth=0.2),
     "racing-reference": Racing(0.1, bonus="reference", max_samples=900),
+    "tracking": Tracking(0.1, max_samples=4_000),
+    "tracking-epsilon": Tracking(0.1, 0.2, batch=1.0),
     "ape": APE(0.1, growth=0.3, max_rounds=300),
     "ape-one-by-one": APE(0.1, growth=0.0, max_rounds=90),
     "ape-epsilon": APE(0.1, 0.3, growth=0.3),
     "ape-reference": APE(0.1, bonus="reference", growth=0.5, max_samples=900),
 }
 KNOWN_NOISE_ONLY = {
+    "tracking",
+    "tracking-epsilon",
     "gege-corrected",
     "gege-paper",
     "gege-authors",

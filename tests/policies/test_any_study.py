@@ -21,6 +21,7 @@ from paretoscope.policies import (
     Race,
     Racing,
     Setting,
+    Tracking,
     Uniform,
 )
 from paretoscope.sim.noise import Gaussian
@@ -73,6 +74,8 @@ def policies_for(setting):
     ]
     if not setting.noise.unknowns.any():
         some.append(Racing(0.1, max_samples=CAP, growth=0.3))
+        if setting.zeta is None:
+            some.append(Tracking(0.1, max_samples=CAP, batch=0.5))
         some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]

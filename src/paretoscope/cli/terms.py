@@ -17,6 +17,7 @@ from paretoscope.policies.fixed import OneShot
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
+from paretoscope.policies.tracking import Tracking
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import Candidates, Metric, parse_metric
 from paretoscope.study.methods import TIMED_LOOKS, TIMED_ROUNDS, Wishes, fixed_design
@@ -215,6 +216,7 @@ def _method(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "a
         "gege": GEGE,
         "race": Race,
         "racing": Racing,
+        "tracking": Tracking,
     }
     if name in rounds:
         capped = {} if wishes.budget is None else {"max_samples": wishes.budget}

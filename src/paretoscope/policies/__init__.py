@@ -19,6 +19,7 @@ from paretoscope.policies.gege import GEGE
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
+from paretoscope.policies.tracking import Tracking
 from paretoscope.policies.uniform import Uniform
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Setting",
     "StopReason",
     "Tally",
+    "Tracking",
     "Uniform",
     "Verdict",
     "from_plain",

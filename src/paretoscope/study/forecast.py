@@ -24,6 +24,7 @@ from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
+from paretoscope.policies.tracking import TrackingConfidence
 from paretoscope.study.methods import Wishes, fixed_design
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Estimate, estimate
@@ -42,7 +43,7 @@ _LEVEL = 0.95
 # Estimated means from which a spread can be told.
 _ENOUGH = 4
 
-Certified = FixedDesign | GEGEConfidence | Race | Racing
+Certified = FixedDesign | GEGEConfidence | Race | Racing | TrackingConfidence
 
 
 class Outlook(NamedTuple):
@@ -213,7 +214,7 @@ def outlook(
 
     Parameters
     ----------
-    policy : FixedDesign, GEGEConfidence, Race or Racing
+    policy : FixedDesign, GEGEConfidence, Race, Racing or TrackingConfidence
         With a budget, or a cap on the measurements.
     belief : Belief
     runs : int

@@ -17,6 +17,7 @@ from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
+from paretoscope.policies.tracking import TrackingConfidence
 from paretoscope.policies.uniform import Uniform
 
 _KNOWN: dict[str, Any] = {
@@ -29,6 +30,7 @@ _KNOWN: dict[str, Any] = {
     "OneShot": OneShot,
     "Race": Race,
     "Racing": Racing,
+    "Tracking": TrackingConfidence,
     "Uniform": Uniform,
 }
 # Looks at a fixed design when nobody says how many batches there will be.
@@ -38,7 +40,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = APE | GEGEConfidence | Race | Racing
+Open = APE | GEGEConfidence | Race | Racing | TrackingConfidence
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)

@@ -1,0 +1,205 @@
+"""Tracking: the fewest measurements with a certificate; verdicts that hold at any time.
+
+    measure the G-optimal design in growing batches until about START of the pulls ahead are made
+    after every batch:
+        signs certain by the ellipsoid on all data, at delta_e = 0.15 delta                     # `anytime`
+        signs certain by the windows of later batches, at delta_w = 0.85 delta                  # `windows`
+        verdicts from the signs, kept for ever                                                  # `signs`
+        open a window if the pulls have tripled since the last one                              # `aims.price`
+        next batch: the shares that let all open questions end together                        # `aims.shares`
+                    clip(0.3 pulls left, 0.05 t, batch t), rounded by largest remainder
+    stop when R, the arms that none certainly dominates, are all accepted (or near each other)
+
+Both claims hold at all times whatever chose the pulls, so looking, stopping and rules of allocation cost
+nothing; docs/anytime.md has the proof. Between batches the ellipsoid speaks for whatever has arrived.
+sigma must be known, or bounded from above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from paretoscope.core.arrays import IntArray, freeze
+from paretoscope.errors import UsageError
+from paretoscope.policies import windows
+from paretoscope.policies.base import Certificate, RoundForecast, StopReason, Tally, Verdict
+from paretoscope.policies.certified import CertifiedRounds, check_risk
+from paretoscope.policies.gege import MOST_SAMPLES
+from paretoscope.policies.pursuit import (
+    TrackingState,
+    achieved,
+    judged,
+    labelled,
+    live_arms,
+    next_batch,
+    start,
+    take_in,
+    terms_of,
+)
+from paretoscope.policies.reading import noisy_part
+from paretoscope.policies.rounds import NEAR, RoundState, reopened, with_verdicts
+from paretoscope.policies.setting import NoiseKind, Setting
+from paretoscope.policies.signs import Terms
+from paretoscope.policies.wording import certificate
+
+# delta_e / delta.
+ELLIPSOID = 0.15
+BOUND = "ellipsoid and e-values, at all times"
+
+
+@dataclass(frozen=True)
+class TrackingConfidence(CertifiedRounds):
+    """Tracking for fixed confidence; see `Tracking` for the parameters."""
+
+    delta: float
+    epsilon: float = 0.0
+    _: KW_ONLY
+    noise: NoiseKind | None = None
+    sigma: float | Literal["unknown"] | None = None
+    batch: float = 0.25
+    max_rounds: int | None = None
+    max_samples: int = MOST_SAMPLES
+
+    def __post_init__(self) -> None:
+        check_risk(self.delta, self.epsilon)
+        if not self.batch > 0.0:
+            raise UsageError(f"batch = {self.batch}: a positive share of the pulls so far")
+
+    def _start(self, setting: Setting) -> TrackingState:
+        noise = self.noise_of(setting)
+        if noise.unknowns.any():
+            raise UsageError("Tracking needs a known sigma, or an upper bound of it")
+        if setting.zeta is not None:
+            raise UsageError("Tracking knows no misfit of the model: GEGE does")
+        self.epsilon_of(setting)
+        return start(setting, noise.sigma)
+
+    def _terms(self, state: RoundState) -> Terms:
+        """What the claims refer to."""
+        epsilon = self.epsilon_of(state.setting)[state.setting.noisy]
+        return terms_of(state, epsilon, ELLIPSOID * self.delta)
+
+    def _rivals(self, state: RoundState) -> IntArray:
+        """Accepted arms too: they may dominate others."""
+        return live_arms(state)
+
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Accepted arms were compared with those that were left, not with what comes back."""
+        return reopened(state, super()._without_infeasible(state), accepted=True)
+
+    def _open(self, state: RoundState) -> RoundState:
+        assert isinstance(state, TrackingState)
+        if not state.setting.noisy.any():
+            return self._measure_exact(state)
+        if self.max_rounds is not None and state.number >= self.max_rounds:
+            return replace(state, stop=StopReason.ROUNDS)
+        opened = next_batch(self._terms(state), state, self.delta, self.batch)
+        if opened is None:
+            return replace(state, stop=StopReason.NOTHING)
+        if state.spent + int(opened.want.sum()) > self.max_samples:
+            return replace(state, stop=StopReason.SAMPLES)
+        return opened
+
+    def _judge(self, state: RoundState) -> RoundState:
+        assert isinstance(state, TrackingState)
+        if not state.setting.noisy.any():
+            return self._judge_exact(state)
+        terms = self._terms(state)
+        state = replace(take_in(terms, state), history=self._noted(state, BOUND).history)
+        state = self._verdicts(terms, replace(state, got=Tally.empty(*state.got.means.shape)))
+        return state if state.stop is not None else self._open(state)
+
+    def _verdicts(self, terms: Terms, state: TrackingState) -> TrackingState:
+        """The verdicts that all data in ``past`` and the windows allow; a stop if they settle it."""
+        sure = windows.certain(state.windows, state.sure, (1.0 - ELLIPSOID) * self.delta)
+        found = judged(terms, state, sure)
+        if found is None:
+            return replace(state, sure=freeze(sure))
+        state = labelled(replace(state, sure=freeze(found.sure)), found)
+        if not found.settled:
+            return state
+        left = state.active
+        state = with_verdicts(state, left, NEAR)
+        stop = StopReason.EPSILON if (state.status == NEAR).any() else StopReason.DECIDED
+        return replace(state, stop=stop)
+
+    def verdict(self, state: RoundState) -> Verdict:
+        """The verdicts so far; within a batch, with what the ellipsoid makes of its pulls so far."""
+        assert isinstance(state, TrackingState)
+        if state.stop is None and state.got.counts.any() and state.setting.noisy.any():
+            now = replace(state, past=state.past.merge(noisy_part(state.setting, state.got)))
+            state = self._verdicts(self._terms(state), now)
+        return super().verdict(state)
+
+    def _certificate(self, state: RoundState) -> Certificate:
+        assert isinstance(state, TrackingState)
+        if state.setting.noisy.any() and len(live_arms(state)) > 1:
+            epsilon = self.epsilon_of(state.setting)
+            t = achieved(self._terms(state), state)
+            scale = epsilon if epsilon.any() else np.zeros(state.setting.d)
+            if not epsilon.any():
+                scale[state.setting.noisy] = state.unit
+            state = replace(state, achieved=np.where(scale > 0, t * scale, 0.0))
+        return certificate(
+            state,
+            guarantee=self.guarantee,
+            delta=self.delta,
+            epsilon=self.epsilon_of(state.setting),
+            noise=self.noise_of(state.setting),
+            bound=BOUND,
+        )
+
+    def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
+        """The first batch; what follows depends on the data."""
+        state = self.init(setting)
+        if state.stop is not None:
+            return ()
+        asked = int(state.want.sum())
+        return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)
+
+
+def Tracking(
+    delta: float,
+    epsilon: float = 0.0,
+    *,
+    sigma: float | None = None,
+    noise: NoiseKind | None = None,
+    batch: float = 0.25,
+    max_rounds: int | None = None,
+    max_samples: int = MOST_SAMPLES,
+) -> TrackingConfidence:
+    """Adaptive batches whose verdicts hold at any time.
+
+    Parameters
+    ----------
+    delta, epsilon : float
+        Risk of any wrong label at any time, and tolerance of the metrics that have none of their own.
+    sigma, noise
+        Scale and law of the noise, in place of what the setting says of them.
+    batch : float
+        Largest batch, as a share of the pulls made so far; 1 doubles them.
+    max_rounds, max_samples : int
+        Caps; a capped result is not certified.
+
+    Raises
+    ------
+    UsageError
+        If a number makes no sense.
+
+    Examples
+    --------
+    >>> Tracking(0.1).delta
+    0.1
+    """
+    return TrackingConfidence(
+        delta,
+        epsilon,
+        noise=noise,
+        sigma=sigma,
+        batch=batch,
+        max_rounds=max_rounds,
+        max_samples=max_samples,
+    )
