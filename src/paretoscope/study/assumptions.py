@@ -18,6 +18,7 @@ from paretoscope.core.arrays import IntArray
 from paretoscope.core.diagnostics import Effect, Replicates
 from paretoscope.policies.base import Certificate
 from paretoscope.study.evidence import FEWEST, Span, fit_test
+from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 
 LEVEL = 0.005
@@ -137,8 +138,12 @@ def judged(problem: Problem, certificate: Certificate, found: Sequence[Assumptio
 # ---------------------------------------------------------------- one function per assumption
 
 
+def _noisy(problem: Problem) -> list[Metric]:
+    return [m for m in problem.metrics if not m.exact]
+
+
 def _names(problem: Problem) -> list[str]:
-    return [m.name for m in problem.metrics if not m.exact]
+    return [m.name for m in _noisy(problem)]
 
 
 def _worst(seen: Sequence[Seen], test: Callable[[Seen], Effect]) -> _Worst | None:
@@ -172,7 +177,8 @@ def _linear(problem: Problem, spans: Sequence[Span]) -> list[Assumption]:
             said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
             return [Assumption(LINEAR, "broken", said, "give richer features, or none", p)]
     least = np.min([fit.detectable for fit in fits], axis=0)
-    seen = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, least, strict=True))
+    pairs = zip(_noisy(problem), least.tolist(), strict=True)
+    seen = ", ".join(f"{metric.name} {metric.apart(v)}" for metric, v in pairs)
     said = (
         "the linear model was tested; a root mean square misfit of"
         f" {seen} would have been found with power .8"
@@ -249,7 +255,6 @@ def _gaussian(problem: Problem, seen: Sequence[Seen]) -> Assumption:
 
 def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
     """No drift over time within a round."""
-    names = _names(problem)
     blind = [diagnostics.confounding(one.rep) <= diagnostics.CONFOUNDED for one in seen]
     if seen and all(blind):
         said = "candidates were measured one after the other, so a drift could not be seen"
@@ -259,8 +264,9 @@ def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
         return _unseen("no drift", "no drift over time was assumed without test")
     if worst.ratio > 1.0:
         return Assumption("no drift", "holds", "no trend in time within a round", "", worst.p)
+    metric = _noisy(problem)[worst.metric]
     said = (
-        f"{names[worst.metric]}: the values drift, by {abs(worst.size):.3g} over round"
+        f"{metric.name}: the values drift, by {metric.apart(abs(worst.size))} over round"
         f" {worst.span + 1} (p = {worst.p:.2g})"
     )
     return Assumption("no drift", "broken", said, "steady the instrument and start anew", worst.p)
@@ -268,7 +274,6 @@ def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
 
 def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
     """The start of a round is like the rest of it."""
-    names = _names(problem)
     worst = _worst(seen, lambda one: diagnostics.start(one.rep))
     if worst is None:
         return _unseen("no warm-up", "a warm-up at the start of a round was not looked for")
@@ -276,9 +281,10 @@ def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
         return Assumption("no warm-up", "holds", "rounds begin as they go on", "", worst.p)
     span = seen[worst.span].span
     first = tuple(span.uids[: max(3, int(np.ceil(0.1 * len(span.uids))))])
+    metric = _noisy(problem)[worst.metric]
     said = (
-        f"{names[worst.metric]}: the first {len(first)} measurements of round {worst.span + 1}"
-        f" differ from the rest by {abs(worst.size):.3g} (p = {worst.p:.2g})"
+        f"{metric.name}: the first {len(first)} measurements of round {worst.span + 1}"
+        f" differ from the rest by {metric.apart(abs(worst.size))} (p = {worst.p:.2g})"
     )
     remedy = "warm up before measuring (run --warmup), and start anew"
     return Assumption("no warm-up", "broken", said, remedy, worst.p, first)
