@@ -17,6 +17,8 @@ from paretoscope.core import diagnostics
 from paretoscope.core.arrays import IntArray
 from paretoscope.core.diagnostics import Effect, Replicates
 from paretoscope.policies.base import Certificate
+from paretoscope.study import agreement
+from paretoscope.study.agreement import Pair
 from paretoscope.study.evidence import FEWEST, Span, fit_test
 from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
@@ -82,7 +84,9 @@ class _Worst(NamedTuple):
     metric: int
 
 
-def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[Assumption, ...]:
+def examine(
+    problem: Problem, spans: Sequence[Span], *, pooled: bool, pairs: Sequence[Pair] = ()
+) -> tuple[Assumption, ...]:
     """All assumptions with their verdicts, in the order a person would ask.
 
     Parameters
@@ -91,6 +95,8 @@ def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[A
         Complete rounds.
     pooled : bool
         Whether an unknown noise is taken to be the same for all candidates.
+    pairs : list of Pair
+        Complete rounds beside earlier ones.
     """
     if not problem.setting.noisy.any():
         return ()
@@ -98,7 +104,8 @@ def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[A
     seen = [one for one in seen if one.rep.df >= FEWEST]
     made = [*_linear(problem, spans), *_declared(problem, seen)]
     made += [*_equal(problem, seen, pooled=pooled), _gaussian(problem, seen)]
-    made += [_steady(problem, seen), _warm(problem, seen), *_identity(problem, seen)]
+    made += [_steady(problem, seen), _warm(problem, seen)]
+    made += [*_agree(problem, pairs, pooled=pooled), *_identity(problem, seen)]
     return (*made, _INDEPENDENT)
 
 
@@ -288,6 +295,35 @@ def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
     )
     remedy = "warm up before measuring (run --warmup), and start anew"
     return Assumption("no warm-up", "broken", said, remedy, worst.p, first)
+
+
+def _agree(problem: Problem, pairs: Sequence[Pair], *, pooled: bool) -> list[Assumption]:
+    """Rounds tell the same differences between candidates, with the same noise."""
+    name, ids, metrics = "rounds agree", problem.candidates.ids, _noisy(problem)
+    found = [agreement.differences(problem, pair, LEVEL, pooled=pooled) for pair in pairs]
+    worst = agreement.worst([clash for some in found for clash in some])
+    loud = [agreement.noise(problem, pair, LEVEL) for pair in pairs] if pooled else []
+    noise = agreement.worst([clash for some in loud for clash in some])
+    made = []
+    if worst is not None and worst.p <= worst.level:
+        metric = metrics[worst.metric]
+        said = (
+            f"{metric.name}: in round {worst.round} {ids[worst.first]} and {ids[worst.second]} lie"
+            f" otherwise than before, by {metric.apart(worst.size)} (p = {worst.p:.2g})"
+        )
+        remedy = "compare its sheets: columns exchanged, or another unit? Correct them"
+        made.append(Assumption(name, "broken", said, remedy, worst.p))
+    elif worst is not None:
+        said = "every round tells the same differences between candidates"
+        made.append(Assumption(name, "holds", said, "", worst.p))
+    if noise is not None and noise.p <= noise.level:
+        said = (
+            f"{metrics[noise.metric].name}: the noise of round {noise.round} is {noise.size:.2g}"
+            f" times that of the first (p = {noise.p:.2g})"
+        )
+        remedy = "compare its sheets: rows that slipped, or another unit?"
+        made.append(Assumption("steady noise", "noticed", said, remedy, noise.p))
+    return made
 
 
 def _identity(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
