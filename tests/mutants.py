@@ -348,8 +348,8 @@ MUTANTS = [
     ),
     Mutant(
         "core/confidence.py",
-        "(charge - optimal).min()",
-        "(optimal - charge).min()",
+        "(largest.sum() - largest.min())",
+        "(largest.sum() + largest.min())",
         "tests/core/test_confidence.py::test_equal_pairs_amount_to_the_event_count",
         "sign: one row of the pairs need not be optimal",
     ),

@@ -35,6 +35,7 @@ from paretoscope.policies.certified import CertifiedRounds, check_choices, check
 from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.reading import Reading, noisy_part
 from paretoscope.policies.rounds import (
+    ACCEPTED,
     ACTIVE,
     NEAR,
     RoundState,
@@ -77,6 +78,8 @@ class Racing(CertifiedRounds):
     growth: float = 0.05
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
+
+    _withdrawn = (ACCEPTED, NEAR)
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
