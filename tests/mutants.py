@@ -348,6 +348,20 @@ MUTANTS = [
     ),
     Mutant(
         "core/confidence.py",
+        "return (n - 1) * (n + max(d - 2, 0))",
+        "return (n - 1) * max(n, d)",
+        "tests/core/test_confidence.py::test_equal_pairs_amount_to_the_event_count[5-5]",
+        "factor: rejections that are right only as long as everyone runs",
+    ),
+    Mutant(
+        "core/confidence.py",
+        "share = 0.1 * risk / limits",
+        "share = 0.1 * risk",
+        "tests/core/test_confidence.py::test_the_smallest_of_several_simulated_limits_is_a_limit",
+        "factor: the luckiest of several limits",
+    ),
+    Mutant(
+        "core/confidence.py",
         "(largest.sum() - largest.min())",
         "(largest.sum() + largest.min())",
         "tests/core/test_confidence.py::test_equal_pairs_amount_to_the_event_count",

@@ -181,6 +181,21 @@ def test_the_supremum_limit_covers_its_quantile_and_beats_the_union():
     assert np.mean(widths) < c.pairs_width(0.2, 40, 2) * s_max
 
 
+def test_the_smallest_of_several_simulated_limits_is_a_limit():
+    # 200 times the smallest of 8 at risk 0.5: wrong with probability <= 0.05 (more than 21: p < 1e-3)
+    W, rng = np.eye(2) / math.sqrt(2), np.random.default_rng(0)
+    quantile = float(
+        stats.norm.isf(0.45 / 2)
+    )  # the range of two is |g|, at risk .9 x .5 in one metric
+    draw = lambda limits: [  # noqa: E731
+        min(c.supremum_width(W, 0.5, 1, 400, rng, limits)[0] for _ in range(8)) for _ in range(200)
+    ]
+    assert sum(eta < quantile for eta in draw(8)) <= 21
+    assert (
+        sum(eta < quantile for eta in draw(1)) > 40
+    )  # what one limit is allowed, taken eight times
+
+
 def test_too_few_draws_for_a_supremum_say_so():
     eta, _ = c.supremum_width(np.eye(3), 1e-3, 2, 50, np.random.default_rng(0))
     assert eta == math.inf
