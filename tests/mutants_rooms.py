@@ -203,8 +203,8 @@ ROOMS = [
     ),
     Mutant(
         "core/least_squares.py",
-        "o - X.min(axis=0))",
-        "-X.min(axis=0))",
+        "rows - origin if origin.any() else rows",
+        "rows",
         "tests/core/test_least_squares.py::test_the_rank_of_differences_is_that_of_all_pairs",
         "the origin forgotten: a constant column counts as a difference",
     ),
