@@ -131,9 +131,15 @@ class Study(Desk):
         self._commit(decide)
 
     def proposals(self) -> list[remedy.Proposal]:
-        """Other features to go on with where the linear model does not fit, with what each would cost."""
-        self.refresh()
-        return remedy.proposals(self.problem, self.wishes, self._course.everything(self._book))
+        """Ways to go on where the linear model does not fit, or the noise differs between candidates.
+
+        Each with what it would cost; ``study.reframe(reason, **proposal.changes)`` takes it.
+        """
+        broken = {a.name for a in self.result().assumptions if a.verdict == "broken"}
+        uneven = assumptions.EQUAL in broken and assumptions.LINEAR not in broken
+        ways = remedy.noise_proposals if uneven else remedy.proposals
+        course, book = self._course, self._book
+        return ways(self.problem, self.wishes, course.everything(book), course.singles(book))
 
     def pilot(self) -> list[evidence.Scale]:
         """The noise of each metric as replicates show it so far."""
