@@ -195,6 +195,20 @@ ROOMS = [
         "sign: the better of two equal arms is beaten",
     ),
     Mutant(
+        "policies/memo.py",
+        "self._make_room(size)",
+        "self._make_room(0)",
+        "tests/policies/test_memo.py::test_large_values_make_room_for_each_other_and_small_ones_stay",
+        "room is made for nothing",
+    ),
+    Mutant(
+        "core/least_squares.py",
+        "rows - origin if origin.any() else rows",
+        "rows",
+        "tests/core/test_least_squares.py::test_the_rank_of_differences_is_that_of_all_pairs",
+        "the origin forgotten: a constant column counts as a difference",
+    ),
+    Mutant(
         "policies/model.py",
         "(ZP * n[:, None]).T @ ZP",
         "ZP.T @ ZP",

@@ -17,6 +17,7 @@ import numpy as np
 from paretoscope.core import confidence
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import GAUSSIAN, Tail
+from paretoscope.core.least_squares import BLOCK
 from paretoscope.errors import UsageError
 
 Bound = Literal["pairs", "arms", "scheffe", "sup"]
@@ -80,7 +81,10 @@ class Spread:
         """Standard deviations of ``x_i - x_0``: 0 for independent arms, the centre for linear ones."""
         if self.v is not None:
             return np.asarray(np.sqrt(self.v))
-        lengths: FloatArray = np.linalg.norm(self._W - self._W.mean(axis=0), axis=1)
+        centre = self._W.mean(axis=0)
+        lengths = np.empty(self.n)
+        for k in range(0, self.n, BLOCK):
+            lengths[k : k + BLOCK] = np.linalg.norm(self._W[k : k + BLOCK] - centre, axis=1)
         return lengths
 
     @cached_property

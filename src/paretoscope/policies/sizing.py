@@ -19,6 +19,7 @@ from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.rounding import apportion
 from paretoscope.core.spread import Spread, Width
 from paretoscope.policies.base import RoundForecast
+from paretoscope.policies.memo import key_of
 from paretoscope.policies.model import Model, Plan
 from paretoscope.policies.reading import quantiles, tail_of
 from paretoscope.policies.rounds import RoundRecord, RoundState, want_round
@@ -81,7 +82,7 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
     ends = left > 0.05 * policy.delta
     to_come = _rounds_to_come(policy, accuracy, floor) if ends else None
     risk = schedule.next_risk(left, to_come)
-    arms = ("need", A.tobytes(), state.barred.tobytes())
+    arms = ("need", key_of(A), key_of(state.barred))
     aim = (accuracy, risk, sigma_w, d, noise.kind, policy.designs, policy.bounds)
     return model.memo((*arms, *aim), lambda: _known_round(policy, state, plans, accuracy, risk))
 
