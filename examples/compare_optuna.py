@@ -1,4 +1,4 @@
-"""The same noisy task for Optuna and for paretoscope: which of 100 configurations are Pareto optimal?
+"""The same noisy task for Optuna and for paretoscope: which of 100 configurations are optimal.
 
 Two metrics, each measured with noise. Optuna gets as many measurements as paretoscope took, and its
 answer is read in two ways: its own `best_trials`, and the front of the averages per configuration
@@ -112,11 +112,11 @@ def verdict(answer: Answer, mu: np.ndarray) -> tuple[int, int, bool]:
 
 def show(answers: list[Answer], mu: np.ndarray) -> None:
     """One line a tool, within 80 columns."""
-    print(f"{'tool':24}{'measured':>9}{'answer':>8}{'missed':>8}{'beaten':>8}  {'right':6}promise")
+    print(f"{'tool':22}{'measured':>9}{'answer':>7}{'missed':>7}{'beaten':>7}  {'right':6}promise")
     for answer in answers:
         missed, beaten, right = verdict(answer, mu)
-        counts = f"{answer.measurements:9,}{len(answer.chosen):8}{missed:8}{beaten:8}"
-        print(f"{answer.tool:24}{counts}  {'yes' if right else 'NO':6}{answer.promise}")
+        counts = f"{answer.measurements:9,}{len(answer.chosen):7}{missed:7}{beaten:7}"
+        print(f"{answer.tool:22}{counts}  {'yes' if right else 'NO':6}{answer.promise}")
     print()
 
 
