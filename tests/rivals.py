@@ -53,7 +53,7 @@ def leave_together(members, within, undominated):
 
 def race_widths(mode, d, sigma, risk, counts, K):
     """eta(i, j, c, spread_i, spread_j, n) of a look; spreads are standard deviations of single values."""
-    events = (K - 1) * max(K, d)
+    events = (K - 1) * (K + max(d - 2, 0))
 
     @cache
     def z(nu):

@@ -157,7 +157,8 @@ class EpsilonPAL(AnytimeRounds):
         best = alive[front_of(low[alive])]
         covered = (high[U][:, None] <= low[best] + slack).all(axis=2) & (U[:, None] != best)
         out = covered.any(axis=1) & ~np.isin(U, best)
-        state = with_verdicts(state, U[out], REJECTED)
+        by = best[covered[out].argmax(axis=1)]
+        state = with_verdicts(state, U[out], REJECTED, by=by)
         U, alive = state.active, self._rivals(state)
         worse = low[U][:, None] + slack
         beaten = (worse <= high[alive]).all(axis=2) & (worse < high[alive]).any(axis=2)

@@ -25,6 +25,7 @@ from paretoscope.policies.certified import AnytimeRounds, check_risk
 from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.reading import Reading
 from paretoscope.policies.rounds import (
+    ACCEPTED,
     ACTIVE,
     NEAR,
     RoundState,
@@ -48,6 +49,8 @@ class EqualRounds(AnytimeRounds):
     growth: float = 0.05
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
+
+    _withdrawn = (ACCEPTED, NEAR)
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
