@@ -545,6 +545,27 @@ ROOMS = [
         "factor dropped: residuals of small arms are not stretched",
     ),
     Mutant(
+        "core/agreement.py",
+        "apart[:, c] - one.limits(c, half) - two.limits(c, half)",
+        "apart[:, c] - np.hypot(one.limits(c, half), two.limits(c, half))",
+        "tests/core/test_agreement.py::test_the_p_value_is_the_level_at_which_limits_part",
+        "limits of two batches are added in squares, as if neither were chosen by the other",
+    ),
+    Mutant(
+        "core/agreement.py",
+        "_lower_chi2(low[1], risk / 4.0)",
+        "_lower_chi2(low[1], risk)",
+        "tests/core/test_agreement.py::test_the_p_value_of_a_noise_is_that_of_its_limits",
+        "factor dropped: one limit of four has all of the level",
+    ),
+    Mutant(
+        "study/agreement.py",
+        "            earlier = earlier.merge(told[t])",
+        "            earlier = told[t]",
+        "tests/study/test_assumptions.py::test_a_sheet_beside_the_one_before",
+        "a look is compared with the last one only",
+    ),
+    Mutant(
         "study/assumptions.py",
         "    if broken:\n        reason",
         "    if False:\n        reason",
