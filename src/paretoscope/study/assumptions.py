@@ -101,6 +101,29 @@ def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[A
     return (*made, _INDEPENDENT)
 
 
+class Examiner:
+    """`examine` for one study: rounds that were tested are not tested again, for their laws are drawn."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._found: tuple[Assumption, ...] = ()
+
+    def __call__(
+        self, problem: Problem, spans: Sequence[Span], *, pooled: bool, frame: int
+    ) -> tuple[Assumption, ...]:
+        """What `examine` says; ``frame`` counts how often the problem was changed."""
+        key = (frame, pooled, [_content(span) for span in spans])
+        if key != self._key:
+            self._key, self._found = key, examine(problem, spans, pooled=pooled)
+        return self._found
+
+
+def _content(span: Span) -> tuple[Any, ...]:
+    """Everything that a test of a round looks at."""
+    arrays = (span.arms, span.Y, *span.tally)
+    return (*span.uids, span.share, *(array.tobytes() for array in arrays))
+
+
 _INDEPENDENT = Assumption(
     "independence",
     "untested",
