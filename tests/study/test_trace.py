@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from paretoscope.study.assumptions import Examiner, examine
 from tests.study.lab import Clock, finish, fresh, linear_world, measured, metrics
 
 
@@ -76,19 +75,3 @@ def test_requests_that_are_out_say_who_has_them():
     assert [held.request for held in study.snapshot().out] == [first.request]
     clock.now = 1061.0
     assert study.snapshot().out == ()
-
-
-def test_a_round_is_examined_once_and_again_when_it_changed():
-    columns, means = linear_world(K=12)
-    study = fresh(
-        candidates=columns, features=["a", "b"], metrics=metrics(sigma="unknown"), epsilon=0.2
-    )
-    finish(study, means=means)
-    spans = study._course.spans(study._book)
-    one, problem = Examiner(), study._course.assumed
-    first = one(problem, spans, pooled=True, frame=0)
-    assert first == examine(problem, spans, pooled=True)
-    assert one(problem, study._course.spans(study._book), pooled=True, frame=0) is first
-    changed = [spans[0]._replace(Y=spans[0].Y + 1e-9), *spans[1:]]
-    assert one(problem, changed, pooled=True, frame=0) is not first
-    assert one(problem, changed, pooled=True, frame=1) is not first

@@ -66,6 +66,7 @@ def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> d
         "certified": result.certified,
         "reason": result.certificate.reason,
         "achieved_epsilon": result.achieved_epsilon,
+        "warnings": show.warnings(result),
         "best_guess": result.best_guess,
         "probability_in_front_not_a_guarantee": dict(status.front),
         "next": dict(Counter(request.candidate for request in upcoming)),
@@ -118,6 +119,7 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
         )
     if status.stop is None or not status.result.certified:
         yield "best guess", show.listed(status.result.best_guess) or "none before the first values"
+    yield from (("warning", said) for said in show.warnings(status.result))
     if status.stop is None:
         yield "next sheet", _next(upcoming)
         yield "certified", _when(study, status)
@@ -159,6 +161,8 @@ def _when(study: Study, status: Status) -> str:
     guarantee = study.policy.guarantee
     if not guarantee.certified:
         return f"never by this method: {guarantee.reason}"
+    if any(a.verdict == "broken" for a in status.result.assumptions):
+        return "not while the warning stands: see paretoscope doctor"
     need = _still_needed(study, status)
     if need is None:
         return "cannot be predicted while the noise is unknown"
@@ -265,8 +269,20 @@ def _say_result(status: Status, *, everything: bool) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    for sentence in certificate.assumptions:
-        show.paragraph(f"Assumed: {sentence}.")
+    _say_cover(result)
+    if certificate.assumptions:
+        click.echo("\nAssumed:")
+        show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+
+
+def _say_cover(result: Result) -> None:
+    """A few that stand for the whole answer, where there are fewer."""
+    few, all_of_them = result.cover(), len(result.pareto_set)
+    if len(few) < all_of_them:
+        show.paragraph(
+            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f" others: {show.listed(few)}."
+        )
 
 
 def _titled(metric: Metric) -> str:
@@ -278,6 +294,6 @@ def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
     return (
-        f"With probability {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
         f" {show.count(made.pulls, 'measurement')}."
     )

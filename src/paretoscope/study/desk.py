@@ -18,7 +18,6 @@ from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger.base import Ledger
 from paretoscope.policies.base import Policy
 from paretoscope.study import methods
-from paretoscope.study.assumptions import Examiner
 from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid, with_try, without_try
 from paretoscope.study.course import Course
@@ -38,7 +37,6 @@ class Desk:
         self.ledger, self.clock = ledger, clock
         self._lock = RLock()
         self._book = Book()
-        self._examine = Examiner()
         self._read_on()
         if not self._book.definition:
             raise LedgerError("the store is empty: create the study first")

@@ -8,23 +8,29 @@ from typing import Any, NamedTuple
 
 from paretoscope.core.arrays import IntArray
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
+from paretoscope.policies.ape import APE
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
+from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
+from paretoscope.policies.pal import PAL
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.uniform import Uniform
 
 _KNOWN: dict[str, Any] = {
+    "APE": APE,
     "EGESH": EGESH,
     "EGESR": EGESR,
+    "EpsilonPAL": EpsilonPAL,
     "FixedDesign": FixedDesign,
     "GEGE": GEGEConfidence,
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
+    "PAL": PAL,
     "Race": Race,
     "Racing": Racing,
     "Uniform": Uniform,
@@ -36,7 +42,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = GEGEConfidence | Race | Racing
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)

@@ -65,5 +65,6 @@ def estimate(metric: Metric, mean: float, low: float, high: float) -> str:
     places = 1 - math.floor(math.log10(half))
     middle = f"{round(mean, places):.{max(0, places)}f}"
     if metric.scale == "log":
-        return f"{middle} ± {50 * math.log(high / low):.2g} %"
+        percent = 50 * math.log(high / low)
+        return f"{middle} ± {percent:.{1 if percent < 10 else 0}f} %"
     return f"{middle} ± {round(half, places):.{max(0, places)}f}"
