@@ -9,7 +9,7 @@ import click
 from paretoscope.cli import show
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
-from paretoscope.report.write import FORMATS, write
+from paretoscope.report.files import FORMATS, write
 from paretoscope.study import Study
 
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paretoscope.report.figures import Plots
+    from paretoscope.report.files import write
     from paretoscope.report.notebook import result_html, study_html
     from paretoscope.report.page import page_html
-    from paretoscope.report.write import write
 
 _NAMES = {
     "Plots": "figures",
     "page_html": "page",
     "result_html": "notebook",
     "study_html": "notebook",
-    "write": "write",
+    "write": "files",
 }
 
 __all__ = ["Plots", "page_html", "result_html", "study_html", "write"]
