@@ -58,6 +58,7 @@ class Course:
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
         self.checks = 0
+        self.reached: list[int] = []  # the policy's own round after each turn
         self.moved += 1
         self.turn = self._turn(self.base)
 
@@ -168,6 +169,7 @@ class Course:
         if tally.counts.any():
             state = self.policy.observe(state, tally)
         self.state = state
+        self.reached.append(int(getattr(state, "number", len(self.reached) + 2)))
         asked = np.array([uid.candidate for uid in self.turn.uids], dtype=np.int64)
         self.before = self.before + np.bincount(asked, minlength=self.problem.K)
 
