@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     )
     from paretoscope.policies.ape import APE
     from paretoscope.policies.ege import EGESH, EGESR
+    from paretoscope.policies.epsilon_pal import EpsilonPAL
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
+    from paretoscope.policies.pal import PAL
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
     from paretoscope.policies.tracking import Tracking
@@ -34,6 +36,8 @@ _ROOMS = {
     "core": "paretoscope.core",
     "errors": "paretoscope.errors",
     "policies": "paretoscope.policies",
+    # goes unnamed above: `study` passes here on its way to pictures, and must not import them
+    "report": "paretoscope.report",
     "sim": "paretoscope.sim",
     "study": "paretoscope.study",
     "testing": "paretoscope.testing",
@@ -49,9 +53,11 @@ _NAMES = {
     "APE": "paretoscope.policies.ape",
     "EGESH": "paretoscope.policies.ege",
     "EGESR": "paretoscope.policies.ege",
+    "EpsilonPAL": "paretoscope.policies.epsilon_pal",
     "FixedDesign": "paretoscope.policies.fixed",
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
+    "PAL": "paretoscope.policies.pal",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
     "Tracking": "paretoscope.policies.tracking",
@@ -63,7 +69,9 @@ __all__ = [
     "EGESH",
     "EGESR",
     "GEGE",
+    "PAL",
     "DataError",
+    "EpsilonPAL",
     "FixedDesign",
     "LedgerError",
     "Metric",

@@ -149,11 +149,22 @@ def tell_command(
         told = study.tell(read_either(source, study.problem, **marks), by=by, dry_run=dry_run)
         status = study.status()
         if as_json:
-            show.emit({**told._asdict(), "dry_run": dry_run, "stopped": status.stop is not None})
+            warned = show.warnings(status.result)
+            more = {"dry_run": dry_run, "stopped": status.stop is not None, "warnings": warned}
+            show.emit({**told._asdict(), **more})
             return
         click.echo(("Would store: " if dry_run else "") + _said(told) + ".")
         if not dry_run:
             show.paragraph(_then(status))
+            _say_warnings(where, status)
+
+
+def _say_warnings(where: str, status: Status) -> None:
+    """What a person should hear of at once, and what it means."""
+    for said in show.warnings(status.result):
+        show.paragraph(f"Warning: {said}.")
+    if any(a.verdict == "broken" for a in status.result.assumptions):
+        show.paragraph(f"Nothing is certified while that stands: paretoscope doctor {where}")
 
 
 def _said(told: Told) -> str:

@@ -15,20 +15,13 @@ from paretoscope.cli import show
 from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
-from paretoscope.core.dominance import non_dominated
 from paretoscope.study import Metric, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
+from paretoscope.study.speech import SHORT, estimates
 from paretoscope.table import write_table
 
-_WORDS = {
-    "accepted": "in",
-    "near": "near",
-    "rejected": "out",
-    "undecided": "undecided",
-    "infeasible": "infeasible",
-}
 # Candidates with their P(in the front) that a status lists.
 _LIKELIEST = 8
 _CHANCE = "P(front)*"
@@ -55,18 +48,9 @@ def status_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
     ctx.exit(show.standing(status))
 
 
-def best_guess(result: Result) -> list[str]:
-    """The front of the estimates, among what was measured and could be."""
-    mu, ids = result.found.mu, result.problem.candidates.ids
-    usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~result.verdict.infeasible)
-    if not len(usable):
-        return []
-    return [ids[k] for k in usable[non_dominated(mu[usable])]]
-
-
 def _counts(status: Status) -> dict[str, int]:
     """Candidates by verdict, all verdicts named."""
-    return {short: status.counts.get(word, 0) for word, short in _WORDS.items()}
+    return {short: status.counts.get(word, 0) for word, short in SHORT.items()}
 
 
 def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> dict[str, Any]:
@@ -82,7 +66,8 @@ def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> d
         "certified": result.certified,
         "reason": result.certificate.reason,
         "achieved_epsilon": result.achieved_epsilon,
-        "best_guess": best_guess(result),
+        "warnings": show.warnings(result),
+        "best_guess": result.best_guess,
         "probability_in_front_not_a_guarantee": dict(status.front),
         "next": dict(Counter(request.candidate for request in upcoming)),
         "still_needed_at_most": _still_needed(study, status),
@@ -100,7 +85,7 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
     if status.front:
         click.echo()
         likeliest = [
-            [name, f"{chance:.2f}", _WORDS[status.result.status[index[name]]]]
+            [name, f"{chance:.2f}", SHORT[status.result.status[index[name]]]]
             for name, chance in status.front[:_LIKELIEST]
         ]
         _draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
@@ -133,7 +118,8 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
             show.listed(status.result.pareto_set),
         )
     if status.stop is None or not status.result.certified:
-        yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
+        yield "best guess", show.listed(status.result.best_guess) or "none before the first values"
+    yield from (("warning", said) for said in show.warnings(status.result))
     if status.stop is None:
         yield "next sheet", _next(upcoming)
         yield "certified", _when(study, status)
@@ -175,6 +161,8 @@ def _when(study: Study, status: Status) -> str:
     guarantee = study.policy.guarantee
     if not guarantee.certified:
         return f"never by this method: {guarantee.reason}"
+    if any(a.verdict == "broken" for a in status.result.assumptions):
+        return "not while the warning stands: see paretoscope doctor"
     need = _still_needed(study, status)
     if need is None:
         return "cannot be predicted while the noise is unknown"
@@ -195,28 +183,6 @@ def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) 
         cells = [[*row[:front], *numbers[some]] for row, numbers in pairs]
         show.draw([*head[:front], *titles[some]], cells, right=[_CHANCE, "n", *titles])
         click.echo()
-
-
-def estimates(result: Result, k: int) -> list[str]:
-    """Estimates of a candidate with their 95 % half widths, or intervals on the log scale."""
-    mean = result.problem.outward(result.found.mu[k : k + 1])[0]
-    low, high = (side[k] for side in result.intervals)
-    metrics = enumerate(result.problem.metrics)
-    return [_estimate(m, float(mean[c]), float(low[c]), float(high[c])) for c, m in metrics]
-
-
-def _estimate(metric: Metric, mean: float, low: float, high: float) -> str:
-    """One estimate, with as many digits as its half width warrants: per cent on the log scale."""
-    if not math.isfinite(mean):
-        return "-"
-    half = (high - low) / 2
-    if not math.isfinite(half) or half == 0.0:
-        return show.number(mean)
-    places = 1 - math.floor(math.log10(half))
-    middle = f"{round(mean, places):.{max(0, places)}f}"
-    if metric.scale == "log":
-        return f"{middle} ± {50 * math.log(high / low):.2g} %"
-    return f"{middle} ± {round(half, places):.{max(0, places)}f}"
 
 
 # ---------------------------------------------------------------- result
@@ -266,7 +232,7 @@ def _result_data(status: Status) -> dict[str, Any]:
         "certified": result.certified,
         "stopped": None if status.stop is None else status.stop.value,
         "pareto_set": result.pareto_set,
-        **{word: getattr(result, word) for word in _WORDS},
+        **{word: getattr(result, word) for word in SHORT},
         "achieved_epsilon": result.achieved_epsilon,
         "certificate": {
             "reason": certificate.reason,
@@ -287,7 +253,7 @@ def _say_result(status: Status, *, everything: bool) -> None:
     """A result for people."""
     result, certificate = status.result, status.result.certificate
     rows = [
-        [name, _WORDS[result.status[k]], str(int(result.counts[k]))]
+        [name, SHORT[result.status[k]], str(int(result.counts[k]))]
         for k, name in enumerate(result.problem.candidates.ids)
         if everything or result.status[k] != "rejected"
     ]
@@ -303,8 +269,20 @@ def _say_result(status: Status, *, everything: bool) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    for sentence in certificate.assumptions:
-        show.paragraph(f"Assumed: {sentence}.")
+    _say_cover(result)
+    if certificate.assumptions:
+        click.echo("\nAssumed:")
+        show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+
+
+def _say_cover(result: Result) -> None:
+    """A few that stand for the whole answer, where there are fewer."""
+    few, all_of_them = result.cover(), len(result.pareto_set)
+    if len(few) < all_of_them:
+        show.paragraph(
+            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f" others: {show.listed(few)}."
+        )
 
 
 def _titled(metric: Metric) -> str:
@@ -316,6 +294,6 @@ def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
     return (
-        f"With probability {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
         f" {show.count(made.pulls, 'measurement')}."
     )

@@ -15,8 +15,11 @@ import numpy as np
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
+from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
-from paretoscope.study.book import Book, Uid, group_members
+from paretoscope.study import agreement
+from paretoscope.study.agreement import Pair
+from paretoscope.study.book import Book, Uid, Values, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
 from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
@@ -47,6 +50,7 @@ class Course:
         self.problem, self.policy, self.base = problem, policy, base
         nothing = np.zeros(problem.K, dtype=np.int64)
         self.carried = nothing if carried is None else carried  # requests before a reframe
+        self.moved = 0  # turns begun so far, those that were begun anew as well
         self.restart()
 
     def restart(self) -> None:
@@ -54,6 +58,8 @@ class Course:
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
         self.checks = 0
+        self.reached: list[int] = []  # the policy's own round after each turn
+        self.moved += 1
         self.turn = self._turn(self.base)
 
     @property
@@ -72,6 +78,7 @@ class Course:
             self._settle(book)
         while self.stop is None and not self.turn.waiting:
             self._hand_over(book)
+            self.moved += 1
             self.turn = self._turn(self.turn.number + 1)
             self._settle_all(book)
 
@@ -127,8 +134,9 @@ class Course:
 
     @property
     def pools_noise(self) -> bool:
-        """Whether an unknown noise is taken to be the same for all candidates."""
-        return getattr(self.policy, "noise_from", "pooled") != "candidates"
+        """Whether the noise is known, or taken to be the same for all candidates."""
+        own = getattr(self.policy, "noise_from", "pooled") == "candidates"
+        return not (own and self.setting.noise.only(self.setting.noisy).unknowns.any())
 
     def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
         """Replicated points beside the design, where the design alone could not test the fit.
@@ -161,6 +169,7 @@ class Course:
         if tally.counts.any():
             state = self.policy.observe(state, tally)
         self.state = state
+        self.reached.append(int(getattr(state, "number", len(self.reached) + 2)))
         asked = np.array([uid.candidate for uid in self.turn.uids], dtype=np.int64)
         self.before = self.before + np.bincount(asked, minlength=self.problem.K)
 
@@ -211,6 +220,13 @@ class Course:
         tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
         return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
 
+    def singles(self, book: Book) -> list[tuple[int, Values]]:
+        """Every measurement with its candidate; none where some were told as means of several."""
+        if book.sums:
+            return []
+        told = ((Uid.parse(text), values) for text, values in book.values.items())
+        return [(u.candidate, v) for u, v in told if u is not None and not book.barred(u)]
+
     def spans(self, book: Book) -> list[Span]:
         """Complete rounds as the tests of assumptions need them."""
         rounds = complete_rounds(book, self.base, self.turn.number)
@@ -222,6 +238,12 @@ class Course:
             looks = len(self.policy.look_sizes(self.problem.setting))
             return by_half(self.assumed, book, rounds, tallied, looks)
         return by_round(self.assumed, book, rounds, tallied)
+
+    def pairs(self, book: Book) -> list[Pair]:
+        """Complete rounds beside earlier ones."""
+        rounds = complete_rounds(book, self.base, self.turn.number)
+        past = isinstance(self.policy, FixedDesign | Race)  # equal pulls, whatever was measured
+        return list(agreement.pairs(rounds, lambda uids: self._tally(book, uids), past=past))
 
     def pooled(self, book: Book) -> Tally:
         """Earlier measurements as well: what estimates and pictures are made of, never a verdict."""
