@@ -15,14 +15,14 @@ from paretoscope.cli import show
 from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
-from paretoscope.core.dominance import non_dominated
-from paretoscope.study import Metric, Request, Result, Status, Study
+from paretoscope.study import Metric, Problem, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
+from paretoscope.study.result import best_guess as front_of_estimates
 from paretoscope.table import write_table
 
-_WORDS = {
+WORDS = {
     "accepted": "in",
     "near": "near",
     "rejected": "out",
@@ -57,16 +57,12 @@ def status_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
 
 def best_guess(result: Result) -> list[str]:
     """The front of the estimates, among what was measured and could be."""
-    mu, ids = result.found.mu, result.problem.candidates.ids
-    usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~result.verdict.infeasible)
-    if not len(usable):
-        return []
-    return [ids[k] for k in usable[non_dominated(mu[usable])]]
+    return front_of_estimates(result.problem, result.found, result.verdict)
 
 
 def _counts(status: Status) -> dict[str, int]:
     """Candidates by verdict, all verdicts named."""
-    return {short: status.counts.get(word, 0) for word, short in _WORDS.items()}
+    return {short: status.counts.get(word, 0) for word, short in WORDS.items()}
 
 
 def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> dict[str, Any]:
@@ -100,10 +96,10 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
     if status.front:
         click.echo()
         likeliest = [
-            [name, f"{chance:.2f}", _WORDS[status.result.status[index[name]]]]
+            [name, f"{chance:.2f}", WORDS[status.result.status[index[name]]]]
             for name, chance in status.front[:_LIKELIEST]
         ]
-        _draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
+        draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
         show.paragraph(
             "* P(in the front) of a flat-prior t posterior: for orientation, not a guarantee"
         )
@@ -185,7 +181,7 @@ def _when(study: Study, status: Status) -> str:
     return f"after {most} {more}{seen}; fewer, the more candidates are eliminated"
 
 
-def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:
+def draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:
     """Rows with their estimates, a table for every few metrics; a row begins with its candidate."""
     titles = [_titled(metric) for metric in result.problem.metrics]
     found = [estimates(result, result.problem.candidates.index[row[0]]) for row in rows]
@@ -248,25 +244,25 @@ def result_command(
         status = study.status()
         result = status.result
         if as_json:
-            show.emit(_result_data(status))
+            show.emit(result_data(status))
         elif path is not None:
             target = sys.stdout if path == "-" else path
             write_table(result.table(), target, "csv")
         elif markdown:
             click.echo(write_table(result.table(), None, "markdown"), nl=False)
         else:
-            _say_result(status, everything=everything)
+            say_result(status, everything=everything)
     ctx.exit(DONE if status.stop is None else show.standing(status))
 
 
-def _result_data(status: Status) -> dict[str, Any]:
+def result_data(status: Status) -> dict[str, Any]:
     """A result for scripts."""
     result, certificate = status.result, status.result.certificate
     return {
         "certified": result.certified,
         "stopped": None if status.stop is None else status.stop.value,
         "pareto_set": result.pareto_set,
-        **{word: getattr(result, word) for word in _WORDS},
+        **{word: getattr(result, word) for word in WORDS},
         "achieved_epsilon": result.achieved_epsilon,
         "certificate": {
             "reason": certificate.reason,
@@ -283,19 +279,41 @@ def _result_data(status: Status) -> dict[str, Any]:
     }
 
 
-def _say_result(status: Status, *, everything: bool) -> None:
+def say_result(status: Status, *, everything: bool) -> None:
     """A result for people."""
-    result, certificate = status.result, status.result.certificate
+    result = status.result
+    hidden = draw_verdicts(result, everything=everything)
+    if hidden:
+        show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+    say_certificate(result)
+    for sentence in result.certificate.assumptions:
+        show.paragraph(f"Assumed: {sentence}.")
+
+
+def draw_verdicts(result: Result, *, everything: bool) -> int:
+    """The table of candidates with their estimates; how many were left out because they are out."""
+    ids = result.problem.candidates.ids
     rows = [
-        [name, _WORDS[result.status[k]], str(int(result.counts[k]))]
-        for k, name in enumerate(result.problem.candidates.ids)
+        [name, WORDS[result.status[k]], str(int(result.counts[k]))]
+        for k, name in enumerate(ids)
         if everything or result.status[k] != "rejected"
     ]
     if rows:
-        _draw_estimates(result, ["candidate", "verdict", "n"], rows)
-    hidden = len(result.status) - len(rows)
-    if hidden:
-        show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+        draw_estimates(result, [named(result.problem), "verdict", "n"], rows)
+    return len(ids) - len(rows)
+
+
+def named(problem: Problem) -> str:
+    """What ids are called: by the parameters, where they are made of these."""
+    candidates = problem.candidates
+    columns = list(candidates.columns.values())
+    joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
+    return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
+
+
+def say_certificate(result: Result) -> None:
+    """What is certified, or why nothing is."""
+    certificate = result.certificate
     if result.earlier:
         made = show.count(result.earlier, "earlier measurement")
         show.paragraph(f"Estimates contain {made}; verdicts do not.")
@@ -303,8 +321,6 @@ def _say_result(status: Status, *, everything: bool) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    for sentence in certificate.assumptions:
-        show.paragraph(f"Assumed: {sentence}.")
 
 
 def _titled(metric: Metric) -> str:

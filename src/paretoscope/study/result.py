@@ -63,6 +63,14 @@ def estimate(problem: Problem, tally: Tally, exact: FloatArray) -> Estimate:
     return Estimate(mu, half, sigma, nu)
 
 
+def best_guess(problem: Problem, found: Estimate, verdict: Verdict) -> list[str]:
+    """The front of the estimates, among what was measured and could be."""
+    usable = np.flatnonzero(~np.isnan(found.mu).any(axis=1) & ~verdict.infeasible)
+    if not len(usable):
+        return []
+    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])]]
+
+
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
     """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything."""
     setting, model = problem.setting, problem.setting.model
