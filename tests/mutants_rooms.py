@@ -558,4 +558,32 @@ ROOMS = [
         "tests/policies/test_rivals.py::test_racing_is_its_twin",
         "condition dropped: an arm leaves while others need it",
     ),
+    Mutant(
+        "policies/pairs.py",
+        "self.low[:, a], self.high[:, a] = other_slack - b, other + b",
+        "self.low[:, a] = other_slack - b",
+        "tests/policies/test_rivals.py::test_tables_that_are_kept_are_tables_built_afresh",
+        "omission: the column of the arm that moved is old",
+    ),
+    Mutant(
+        "policies/pairs.py",
+        "stale = (at == a) & ~lower",
+        "stale = lower & ~lower",
+        "tests/policies/test_rivals.py::test_tables_that_are_kept_are_tables_built_afresh",
+        "a row minimum outlives the rival it came from",
+    ),
+    Mutant(
+        "policies/ape.py",
+        "a = b if counts[b] <= counts[c] else c",
+        "a = b",
+        "tests/policies/test_rivals.py::test_ape_is_its_twin",
+        "the better known of the two arms is pulled",
+    ),
+    Mutant(
+        "policies/pairs.py",
+        "np.where(self.h <= 0.0, self.u, -np.inf)",
+        "np.where(self.h <= 0.0, self.h, -np.inf)",
+        "tests/policies/test_rivals.py::test_ape_is_its_twin",
+        "sign: b_t by its lower instead of its upper margins",
+    ),
 ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray, freeze
 from paretoscope.core.elimination import Outcome, Widths, achieved_epsilon, refined
 from paretoscope.errors import UsageError
-from paretoscope.policies.base import Certificate, Guarantee, StopReason
+from paretoscope.policies.base import Certificate, Guarantee, RoundForecast, StopReason
 from paretoscope.policies.reading import Reading
 from paretoscope.policies.rounds import (
     ACCEPTED,
@@ -21,6 +21,7 @@ from paretoscope.policies.rounds import (
     RoundState,
     apply_outcome,
     arm_exact,
+    first_state,
     with_verdicts,
 )
 from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
@@ -145,3 +146,27 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             noise=self.noise_of(state.setting),
             bound=bound_sentence(state.history),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnytimeRounds(CertifiedRounds):
+    """A policy whose widths hold after every measurement: one risk for all, noise of known scale."""
+
+    features: ClassVar[bool] = False
+
+    def _start(self, setting: Setting) -> RoundState:
+        noise = self.noise_of(setting)
+        if noise.unknowns.any():
+            other = "GEGE" if self.features else "Race"
+            raise UsageError(f"{type(self).__name__} needs a known sigma: {other} does not")
+        self.epsilon_of(setting)
+        state = first_state(setting if self.features else setting.unstructured)
+        return replace(state, unit=freeze(noise.sigma)) if noise.sigma.size else state
+
+    def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
+        """The first look; no later one can be told."""
+        state = self.init(setting)
+        asked = int(state.want.sum())
+        if state.stop is not None:
+            return ()
+        return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)
