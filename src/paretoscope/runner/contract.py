@@ -50,6 +50,9 @@ class Desk(Protocol):
     def release(self, uids: Any = None, reason: str = "given back") -> int:  # noqa: ANN401
         """Take requests back, to be asked again."""
 
+    def wants(self, uid: str) -> bool:
+        """Whether a request is still to be measured: its candidate may have failed too often."""
+
     def held(self) -> Mapping[str, str]:
         """Requests that are out, with who has them."""
 

@@ -66,7 +66,7 @@ class Drive:
         self.window, self.attempts = self.width, 0
         self.measured = self.failed = self.lost = 0
         self.busy = self.writing = 0.0
-        self.warming = 0
+        self.warming = self.grieved = 0
         self.begun = self.mark = time.perf_counter()
         self.interrupted = self.measuring = False
 
@@ -125,7 +125,9 @@ class Drive:
                     self.ready += self.desk.ask(self._wanted(), by=self.by)
             if not self.ready:
                 break
-            self._submit(self.ready.popleft())
+            request = self.ready.popleft()
+            if self.desk.wants(request.uid):
+                self._submit(request)
         return None if self.flying else self._why()
 
     def _wanted(self) -> int:
@@ -273,7 +275,9 @@ class Drive:
             )
         if isinstance(error, BrokenExecutor) or not _alive(self.pool):
             self._mend(error)
-        time.sleep(min(0.05 * 2**count, 1.0))
+        if count > self.grieved:  # longer each time: machines come back slowly
+            self.grieved = count
+            time.sleep(min(0.05 * 2**count, 1.0))
 
     def _mend(self, error: BaseException) -> None:
         """A new pool in place of a broken one, if the caller said how to make it."""

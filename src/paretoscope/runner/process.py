@@ -177,24 +177,23 @@ def _listen(
     timeout: float | None,
 ) -> bool:
     """Read until the leader has ended; whether it had to be ended because its time was over."""
-    late = False
+    left, late = timeout, False
     with selectors.DefaultSelector() as selector:
-        selector.register(leader.fileno(), selectors.EVENT_READ)
-        for stream in tails:
-            selector.register(stream, selectors.EVENT_READ)
+        for source in (leader, *tails):
+            selector.register(source, selectors.EVENT_READ)
         while True:
-            left = None
-            if timeout is not None and not late:
-                left = max(0.0, begun + timeout - time.perf_counter())
             ready = {key.fileobj for key, _ in selector.select(left)}
-            if leader.fileno() in ready:
+            if leader in ready:
                 return late
             for stream in [each for each in tails if each in ready]:
                 if not tails[stream].read(stream):
                     selector.unregister(stream)
-            if left is not None and time.perf_counter() >= begun + (timeout or 0.0):
-                late = True
+            if timeout is not None and not late:
+                left = max(0.0, begun + timeout - time.perf_counter())
+                late = left == 0.0
+            if late:
                 end_group(pid)
+                left = None
 
 
 class _Exit:

@@ -152,6 +152,11 @@ class Desk:
         book, now = self._book, self.clock()
         return {u: book.asked[u].by for u in self._course.turn.waiting if book.out(u, now)}
 
+    @in_turn
+    def wants(self, uid: str) -> bool:
+        """Whether a request is still to be measured, by what was folded so far."""
+        return without_try(uid)[0] in self._course.turn.waiting
+
     def described(self, name: str) -> dict[str, Any]:
         """What a measurement is told of a candidate: its columns, and its ``id``."""
         candidates = self.problem.candidates
