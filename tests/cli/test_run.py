@@ -38,7 +38,7 @@ def found(*args, code=0):
 def test_a_command_is_measured_to_a_certificate():
     said = call("run", "-q", *DEFINED, "--", *PROGRAM)
     assert "Certified" in said
-    assert "With probability 0.95 every verdict is right" in said
+    assert "With probability at least 0.95 every verdict is right" in said
     assert "rejected by" in said
     assert "8,0" in said.split("rejected by")[1].split("size over time")[0]
     assert "paretoscope result run.study" in said

@@ -37,9 +37,6 @@ def say(where: str, study: Study, ran: Ran | None, again: str) -> None:
     _say_rejected(study, status)
     _draw(status)
     look.say_certificate(status.result)
-    assumed = "; ".join(status.result.certificate.assumptions)
-    if assumed:
-        show.paragraph(f"Assumed: {assumed}.")
     click.echo()
     _say_next(where, status, ran, again)
 

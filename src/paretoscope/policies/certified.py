@@ -22,7 +22,9 @@ from paretoscope.policies.rounds import (
     apply_outcome,
     arm_exact,
     first_state,
+    reopened,
     with_verdicts,
+    without_infeasible,
 )
 from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
 from paretoscope.policies.wording import bound_sentence, certificate
@@ -51,6 +53,10 @@ class CertifiedRounds(RoundPolicy[RoundState]):
     noise: NoiseKind | None = None
     sigma: float | Literal["unknown"] | None = None
 
+    # Verdicts taken back when a candidate that was compared cannot be measured after all: those of arms
+    # that left and were certain to dominate nobody only as long as it was there. See `reopened`.
+    _withdrawn: ClassVar[tuple[int, ...]] = ()
+
     @property
     def guarantee(self) -> Guarantee:
         """Certified unless a policy says otherwise."""
@@ -67,6 +73,14 @@ class CertifiedRounds(RoundPolicy[RoundState]):
     def epsilon_of(self, setting: Setting) -> FloatArray:
         """Tolerance per metric."""
         return resolve_epsilon(setting, self.epsilon)
+
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Who cannot be measured leaves, who was judged by them comes back, until neither happens."""
+        while True:
+            after = reopened(state, without_infeasible(state), self._withdrawn)
+            if after is state:
+                return state
+            state = after
 
     def _advance(self, state: RoundState) -> RoundState:
         """Judge the round if nothing is outstanding; whoever left as near stays only near."""

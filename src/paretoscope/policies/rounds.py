@@ -326,23 +326,24 @@ def without_infeasible(state: S) -> S:
     return with_verdicts(state, np.flatnonzero(lost), INFEASIBLE)
 
 
-def reopened(before: S, after: S, *, accepted: bool) -> S:
-    """Arms that were rejected by one that has just left as infeasible are active again.
+def reopened(before: S, after: S, withdrawn: tuple[int, ...]) -> S:
+    """What has to be decided again when candidates that were compared turn out not to be measurable.
 
-    Among the candidates that ran, nothing may be better than they are. With ``accepted`` the accepted
-    arms are compared with them once more: a policy that lets those go has not done it.
+    Arms that were rejected by one of them: among the candidates that ran, nothing may be better than
+    they are. Arms whose verdict is one of ``withdrawn`` have left, certainly dominating nobody who
+    stayed; but that is certain only of the arm that dominates each most, and this may be another now.
     """
     new = (after.status == INFEASIBLE) & (before.status != INFEASIBLE)
+    if not new.any():
+        return after
     model = after.setting.model
     back = np.zeros(len(new), dtype=bool)
     for batch in after.decisions:
         if batch.status == _WORDS[REJECTED]:
             back[model.inverse[batch.arm]] = (batch.by >= 0) & new[model.inverse[batch.by]]
     back &= after.status == REJECTED
-    if not back.any():
-        return after
-    if accepted:
-        back |= after.status == ACCEPTED
+    if back.any() or (after.status == ACTIVE).any():  # there is something to compare them with
+        back |= np.isin(after.status, withdrawn)
     return with_verdicts(after, np.flatnonzero(back), ACTIVE)
 
 
