@@ -179,8 +179,9 @@ def _listen(
     """Read until the leader has ended; whether it had to be ended because its time was over."""
     left, late = timeout, False
     with selectors.DefaultSelector() as selector:
-        for source in (leader, *tails):
-            selector.register(source, selectors.EVENT_READ)
+        selector.register(leader, selectors.EVENT_READ)
+        for stream in tails:
+            selector.register(stream, selectors.EVENT_READ)
         while True:
             ready = {key.fileobj for key, _ in selector.select(left)}
             if leader in ready:
