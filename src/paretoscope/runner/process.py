@@ -186,9 +186,11 @@ def _listen(
             ready = {key.fileobj for key, _ in selector.select(left)}
             if leader in ready:
                 return late
-            for stream in [each for each in tails if each in ready]:
-                if not tails[stream].read(stream):
-                    selector.unregister(stream)
+            ended = [
+                stream for stream in tails if stream in ready and not tails[stream].read(stream)
+            ]
+            for stream in ended:
+                selector.unregister(stream)
             if timeout is not None and not late:
                 left = max(0.0, begun + timeout - time.perf_counter())
                 late = left == 0.0
