@@ -7,12 +7,11 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Self
 
@@ -98,36 +97,49 @@ def run_process(
     OSError
         If it cannot be started.
     """
-    with tempfile.TemporaryFile() as report:
-        own = [sys.executable, "-I", "-S", _LAUNCHER, str(report.fileno())] if memory else []
-        with _guard:  # whoever ends all groups sees this one, or sees it never start
-            begun = time.perf_counter()
-            process = subprocess.Popen(  # noqa: S603  (no shell: every value is one argument)
-                [*own, *argv],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=env,
-                start_new_session=True,
-                pass_fds=(report.fileno(),) if memory else (),
-            )
-            _running.add(process.pid)
+    if not memory:
+        return _run(argv, env, timeout, keep_children=keep_children)
+    report, written = os.pipe()
+    with open(report, "rb") as reader:  # noqa: PTH123  (a descriptor, not a path)
         try:
-            ended = _follow(process, begun, timeout, keep_children=keep_children)
+            own = [sys.executable, "-I", "-S", _LAUNCHER, str(written), *argv]
+            ended = _run(own, env, timeout, (written,), keep_children=keep_children)
         finally:
-            with _guard:
-                _running.discard(process.pid)
-        return _reported(ended, report) if memory else ended
-
-
-def _reported(ended: Ended, report: IO[bytes]) -> Ended:
-    """What the launcher measured of the process it started, in place of its own."""
-    report.seek(0)
-    words = report.read(200).split()
+            os.close(written)
+        os.set_blocking(report, False)  # a child left behind may hold the other end
+        words = (reader.read(200) or b"").split()
     if len(words) != 3:
         return ended
-    wall, cpu, rss = map(float, words)
-    return Ended(ended.code, ended.out, ended.err, wall, cpu, rss, ended.late)
+    wall, cpu, rss = map(float, words)  # of the command, without the launcher
+    return replace(ended, wall=wall, cpu=cpu, rss=rss)
+
+
+def _run(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    timeout: float | None,
+    passed: tuple[int, ...] = (),
+    *,
+    keep_children: bool,
+) -> Ended:
+    """Start a process in a group of its own, and follow it to its end."""
+    with _guard:  # whoever ends all groups sees this one, or sees it never start
+        begun = time.perf_counter()
+        process = subprocess.Popen(  # noqa: S603  (no shell: every value is one argument)
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            start_new_session=True,
+            pass_fds=passed,
+        )
+        _running.add(process.pid)
+    try:
+        return _follow(process, begun, timeout, keep_children=keep_children)
+    finally:
+        with _guard:
+            _running.discard(process.pid)
 
 
 def _follow(
