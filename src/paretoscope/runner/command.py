@@ -184,7 +184,8 @@ def _started(
         return run_process(argv, env, timeout, memory=memory, keep_children=keep_children)
     except (OSError, ValueError) as error:  # no such program, too long, a NUL
         said = f"{argv[0]!r} cannot be started ({getattr(error, 'strerror', None) or error})"
-        if argv[0] == template.parts[0]:
+        absent = isinstance(error, (FileNotFoundError, PermissionError))
+        if absent and argv[0] == template.parts[0]:  # for every candidate
             raise Misuse(said) from None
         raise Failed(said) from None
 
@@ -204,9 +205,10 @@ def _read(path: str) -> str:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return ""
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        return ""
     with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            return ""
         file.seek(max(0, status.st_size - process.MOST_OUT))
         return file.read().decode("utf-8", "replace")
