@@ -11,7 +11,7 @@ import click
 
 from paretoscope.cli import look, show
 from paretoscope.cli.live import duration
-from paretoscope.cli.picture import picture
+from paretoscope.cli.sketch import picture
 from paretoscope.runner.contract import Ran
 from paretoscope.study import Status, Study
 from paretoscope.table import write_table, write_text

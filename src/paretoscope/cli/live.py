@@ -11,9 +11,9 @@ from typing import Any, Self
 import click
 
 from paretoscope.cli import show
-from paretoscope.cli.look import WORDS
 from paretoscope.runner.contract import Progress
 from paretoscope.study import Study
+from paretoscope.study.speech import SHORT
 
 # Seconds between two lines where nothing can be redrawn, and redrawings in a second where it can.
 _EVERY, _FRAMES = 30.0, 4
@@ -94,7 +94,7 @@ class Live:
         if progress.waiting:
             held = self.study.held()
             return [f"waiting for {show.count(len(held), 'measurement')} of {min(held.values())}"]
-        words = (f"{n} {WORDS[word]}" for word, n in standing.counts.items() if n)
+        words = (f"{n} {SHORT[word]}" for word, n in standing.counts.items() if n)
         return [
             f"round {standing.round}",
             f"{standing.done:,}/{self._total():,} measured",
