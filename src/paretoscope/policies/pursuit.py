@@ -24,6 +24,7 @@ from paretoscope.policies.rounds import (
     REJECTED,
     RoundState,
     arm_exact,
+    extended,
     first_state,
     want_round,
     with_verdicts,
@@ -58,10 +59,11 @@ class TrackingState(RoundState):
 
 def start(setting: Setting, sigma: FloatArray) -> TrackingState:
     """Nothing measured."""
-    fields = vars(first_state(setting)) | {"unit": freeze(np.array(sigma))}
+    first = replace(first_state(setting), unit=freeze(np.array(sigma)))
     arms, d = len(setting.model.first), int(setting.noisy.sum())
-    return TrackingState(
-        **fields,
+    return extended(
+        first,
+        TrackingState,
         past=Tally.empty(arms, d),
         sure=freeze(np.zeros(0, dtype=np.int64)),
         windows=(),

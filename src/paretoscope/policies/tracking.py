@@ -40,7 +40,7 @@ from paretoscope.policies.pursuit import (
     terms_of,
 )
 from paretoscope.policies.reading import noisy_part
-from paretoscope.policies.rounds import NEAR, RoundState, reopened, with_verdicts
+from paretoscope.policies.rounds import ACCEPTED, NEAR, RoundState, with_verdicts
 from paretoscope.policies.setting import NoiseKind, Setting
 from paretoscope.policies.signs import Terms
 from paretoscope.policies.wording import certificate
@@ -62,6 +62,9 @@ class TrackingConfidence(CertifiedRounds):
     batch: float = 0.25
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
+
+    # accepted arms were compared with those that were left, not with what comes back
+    _withdrawn = (ACCEPTED, NEAR)
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
@@ -85,10 +88,6 @@ class TrackingConfidence(CertifiedRounds):
     def _rivals(self, state: RoundState) -> IntArray:
         """Accepted arms too: they may dominate others."""
         return live_arms(state)
-
-    def _without_infeasible(self, state: RoundState) -> RoundState:
-        """Accepted arms were compared with those that were left, not with what comes back."""
-        return reopened(state, super()._without_infeasible(state), accepted=True)
 
     def _open(self, state: RoundState) -> RoundState:
         assert isinstance(state, TrackingState)
