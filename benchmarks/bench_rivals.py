@@ -18,7 +18,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests import rivals
 from tests.conftest import data_file
 
-from paretoscope.policies import EGESH, EGESR, Noise, Race, Racing, Setting
+from paretoscope.policies import APE, EGESH, EGESR, Noise, Race, Racing, Setting
 from paretoscope.sim import Instance, noc, setting_of, simulate
 
 SIGMA = np.ones(2)
@@ -37,6 +37,18 @@ ROWS: dict[str, tuple[Any, Any, Twin, float | None]] = {
         Racing(0.1, bonus="reference", max_samples=900),
         lambda Y: rivals.racing(Y, SIGMA, 0.1, [0.0] * 2, "reference", 0.05, 900),
         50e-3,
+    ),
+    "APE union": (
+        APE(0.1),
+        APE(0.1, max_samples=900),
+        lambda Y: rivals.ape(Y, SIGMA, 0.1, [0.0] * 2, "union", 0.05, 900),
+        4.0,
+    ),
+    "APE reference, one at a time": (
+        APE(0.1, bonus="reference", growth=0.0),
+        APE(0.1, bonus="reference", growth=0.0, max_samples=900),
+        lambda Y: rivals.ape(Y, SIGMA, 0.1, [0.0] * 2, "reference", 0.0, 900),
+        4.0,
     ),
     "Race, known noise": (
         Race(0.1, 0.1),
@@ -76,7 +88,7 @@ def test_run(benchmark: BenchmarkFixture, name: str) -> None:
         run = simulate(policy, world(), next(seeds), setting=setting)
         spent.append((process_time() - start, run.pulls))
 
-    benchmark.pedantic(once, rounds=8, warmup_rounds=1)
+    benchmark.pedantic(once, rounds=8 if target is None or target < 1 else 3, warmup_rounds=1)
     best, mean = min(seconds for seconds, _ in spent), np.mean([pulls for _, pulls in spent])
     said = "" if target is None else f", target {1e3 * target:g} ms ({target / best:.2f}x of it)"
     print(f"\n{name}: {1e3 * best:.1f} ms of processor a run{said}; {mean:.0f} pulls, twin equal")

@@ -27,14 +27,18 @@ def upper(x: float, law: str, nu: float = 0.0) -> float:
 
 
 def pairs_failure(s, eta, d, Q):
-    """The largest cost of any set of optimal arms (at least one), an optimal row costing its sum."""
+    """The largest cost of any set of optimal arms (at least one) and any choice of who dominates the others.
+
+    A row costs one event per arm that does not dominate it, and d - 1 for the one that dominates it most.
+    """
     n = len(s)
     best = 0.0
     for members in range(1, 2**n):
         cost = 0.0
         for i in range(n):
             row = [Q(eta / s[i][j]) for j in range(n) if j != i]
-            cost += sum(row) if members >> i & 1 else (d - 1) * max(row)
+            dominated = max(sum(row) - q + (d - 1) * q for q in row)
+            cost += sum(row) if members >> i & 1 else dominated
         best = max(best, cost)
     return best
 

@@ -53,7 +53,7 @@ def leave_together(members, within, undominated):
 
 def race_widths(mode, d, sigma, risk, counts, K):
     """eta(i, j, c, spread_i, spread_j, n) of a look; spreads are standard deviations of single values."""
-    events = (K - 1) * max(K, d)
+    events = (K - 1) * (K + max(d - 2, 0))
 
     @cache
     def z(nu):
@@ -237,3 +237,41 @@ def racing(Y, sigma, delta, epsilon, bonus="auer", growth=0.0, cap=10**9):
     for i in alive:
         found[i] = "in"
     return found, pulls
+
+
+# ---------------------------------------------------------------- adaptive Pareto exploration
+
+
+def ape(Y, sigma, delta, epsilon, bonus="union", growth=0.0, cap=10**9):
+    """Labels and pulls; everything is computed anew after every step, by loops over all pairs."""
+    K, _, d = Y.shape
+    pulls = [1] * K
+    eps = [e / s for e, s in zip(epsilon, sigma, strict=True)]
+    width = cache(lambda a, b: pair_bonus(bonus, a, b, K, d, delta))
+    while True:
+        mu = [Y[i, : pulls[i]].mean(axis=0) / sigma for i in range(K)]
+        others = {i: [j for j in range(K) if j != i] for i in range(K)}
+
+        def M(i, j, slack, mu=mu):
+            return max(mu[i][c] + slack[c] - mu[j][c] for c in range(d))
+
+        def b(i, j):
+            return width(min(pulls[i], pulls[j]), max(pulls[i], pulls[j]))
+
+        low = {i: {j: M(i, j, eps) - b(i, j) for j in others[i]} for i in range(K)}
+        high = {i: min(M(i, j, [0] * d) + b(i, j) for j in others[i]) for i in range(K)}
+        h = [min(low[i].values()) for i in range(K)]
+        at = None
+        if not all(max(h[i], -high[i]) >= 0 for i in range(K)):
+            b_t = max((i for i in range(K) if h[i] <= 0), key=lambda i: high[i])
+            c_t = min(others[b_t], key=lambda j: low[b_t][j])
+            at = b_t if pulls[b_t] <= pulls[c_t] else c_t
+            more = max(1, int(growth * pulls[at]))
+        if at is None or sum(pulls) + more > cap:
+            words = [""] * K
+            for i in range(K):
+                sure = min(M(i, j, [0] * d) - b(i, j) for j in others[i]) >= 0
+                near = "near" if any(epsilon) and h[i] >= 0 else ""
+                words[i] = "out" if high[i] <= 0 else "in" if sure else near
+            return words, np.array(pulls)
+        pulls[at] += more

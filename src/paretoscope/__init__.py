@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ParetoscopeError,
         UsageError,
     )
+    from paretoscope.policies.ape import APE
     from paretoscope.policies.ege import EGESH, EGESR
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
@@ -44,6 +45,7 @@ _NAMES = {
     "ParetoscopeError": "paretoscope.errors",
     "Study": "paretoscope.study",
     "UsageError": "paretoscope.errors",
+    "APE": "paretoscope.policies.ape",
     "EGESH": "paretoscope.policies.ege",
     "EGESR": "paretoscope.policies.ege",
     "FixedDesign": "paretoscope.policies.fixed",
@@ -55,6 +57,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "APE",
     "EGESH",
     "EGESR",
     "GEGE",

@@ -14,7 +14,7 @@ from paretoscope import Study
 from paretoscope.cli import COMMANDS
 from paretoscope.cli.terms import feature_spec, seconds
 from paretoscope.errors import UsageError
-from tests.cli.lab import CREATE, asked, call, create, data, fill, one_round
+from tests.cli.lab import CREATE, asked, call, create, data, fill, measure, one_round
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -407,6 +407,25 @@ def test_status_and_result_fit_a_terminal_of_80_columns():
         assert "Not certified: " in said
         assert "c23" in said
         assert max(map(len, said.splitlines())) <= 80
+
+
+def test_a_broken_assumption_is_told_at_once():
+    """Half a sheet in another unit: said when it is told, in the status, and by the doctor."""
+    create()
+    call("ask", "w.study", "--csv", "b.csv")
+    with Path("b.csv").open() as file:
+        uids = [line.split(",")[:2] for line in file][1:]
+    half = uids[: len(uids) // 2]
+    thousand = {k: {"y2": str(1000 * float(measure(*row)["y2"]))} for k, row in enumerate(half)}
+    fill(Path("b.csv"), wrong=thousand)
+    said = " ".join(call("tell", "w.study", "b.csv").split())
+    assert "Warning: y2: the values drift, by " in said
+    assert " ms over round 1 " in said
+    said = " ".join(call("status", "w.study").split())
+    assert "warning y2: the values drift" in said
+    assert "certified not while the warning stands" in said
+    assert data("status", "w.study")["warnings"][0].startswith("y2: the values drift")
+    assert "BROKEN no drift" in " ".join(call("doctor", "w.study", code=3).split())
 
 
 def test_a_stop_without_certificate_is_3():

@@ -20,7 +20,8 @@ def test_numbers_have_as_many_digits_as_their_width_warrants():
     assert _estimate(y, -3.0, -3.0, -3.0) == "-3"
     assert _estimate(y, math.nan, math.nan, math.nan) == "-"
     assert _estimate(y, 5.25, math.nan, math.nan) == "5.25"
-    assert _estimate(ratio, 2.0, 2.0 / math.exp(0.02), 2.0 * math.exp(0.02)) == "2.000 ± 2 %"
+    assert _estimate(ratio, 2.0, 2.0 / math.exp(0.02), 2.0 * math.exp(0.02)) == "2.000 ± 2.0 %"
+    assert _estimate(ratio, 700.0, 200.0, 3000.0) == "700 ± 135 %"
     assert [show.number(v) for v in (None, math.inf, 0.123456)] == ["-", "-", "0.1235"]
 
 

@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from paretoscope import testing
-from paretoscope.policies import EGESH, EGESR, GEGE, FixedDesign, OneShot, Race, Racing, Uniform
+from paretoscope.policies import (
+    APE,
+    EGESH,
+    EGESR,
+    GEGE,
+    FixedDesign,
+    OneShot,
+    Race,
+    Racing,
+    Uniform,
+)
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.rounds import ACCEPTED, REJECTED, with_verdicts
 
@@ -36,6 +46,10 @@ POLICIES = {
     "racing": Racing(0.1, growth=0.2, max_rounds=60),
     "racing-epsilon": Racing(0.1, 0.3, bonus="union", growth=0.2),
     "racing-reference": Racing(0.1, bonus="reference", max_samples=900),
+    "ape": APE(0.1, growth=0.3, max_rounds=300),
+    "ape-one-by-one": APE(0.1, growth=0.0, max_rounds=90),
+    "ape-epsilon": APE(0.1, 0.3, growth=0.3),
+    "ape-reference": APE(0.1, bonus="reference", growth=0.5, max_samples=900),
 }
 KNOWN_NOISE_ONLY = {
     "gege-corrected",
@@ -44,6 +58,10 @@ KNOWN_NOISE_ONLY = {
     "racing",
     "racing-epsilon",
     "racing-reference",
+    "ape",
+    "ape-one-by-one",
+    "ape-epsilon",
+    "ape-reference",
 }
 WORLDS = {
     "linear": {"linear": True},

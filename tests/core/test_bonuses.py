@@ -24,9 +24,9 @@ def test_every_bonus_is_its_formula(K, delta):
     for n_i, n_j in ((1, 1), (3, 8), (1000, 20)):
         auer = float(auer_bonus(n_i, K, 2, delta) + auer_bonus(n_j, K, 2, delta))
         assert auer == pytest.approx(rivals.pair_bonus("auer", n_i, n_j, K, 2, delta))
-        union = float(ape_union_bonus(n_i, n_j, K, 2, delta))
+        union = float(ape_union_bonus(K, 2, delta).of(n_i, n_j))
         assert union == pytest.approx(rivals.pair_bonus("union", n_i, n_j, K, 2, delta), rel=1e-5)
-        reference = float(ape_reference_bonus(n_i, n_j, delta))
+        reference = float(ape_reference_bonus(delta).of(n_i, n_j))
         assert reference == pytest.approx(rivals.pair_bonus("reference", n_i, n_j, K, 2, delta))
 
 
@@ -45,7 +45,7 @@ def crossings(bonus, runs=400, most=3000):
 def test_bonuses_hold_at_all_times_at_once():
     """400 runs of 3,000 looks at delta = 0.3: the certified ones err less often, a bare quantile does not."""
     at_most(crossings(lambda n: 2 * auer_bonus(n, 2, 1, 0.3)), 400, 0.3)
-    at_most(crossings(lambda n: ape_union_bonus(n, n, 2, 1, 0.3)), 400, 0.3)
+    at_most(crossings(lambda n: ape_union_bonus(2, 1, 0.3).of(n, n)), 400, 0.3)
     above(crossings(lambda n: 1.44 * np.sqrt(2 / n)), 400, 0.3)
 
 

@@ -156,7 +156,7 @@ def uniform(w, d=2):
 def way(request, monkeypatch):
     """Both ways to judge one width for all: the front alone, or every pair."""
     if request.param == "by all pairs":
-        monkeypatch.setattr(el, "_TABLE", 0)
+        monkeypatch.setattr(Widths, "one", False)
 
 
 @pytest.mark.usefixtures("way")
@@ -183,7 +183,7 @@ def test_the_front_alone_judges_as_all_pairs_do(seed, tied, all_stay):
     widths = uniform(float(rng.choice([0.5, 1.0, 2.0])), d)
     front = el.refined(mu, widths, all_stay=all_stay)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(el, "_TABLE", 0)
+        patch.setattr(Widths, "one", False)
         pairs = el.refined(mu, widths, all_stay=all_stay)
     for name in ("rejected", "accepted", "threshold"):
         np.testing.assert_array_equal(getattr(front, name), getattr(pairs, name))

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paretoscope.core import least_squares as ls
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.least_squares import (
     collapse,
@@ -225,3 +226,36 @@ def test_arms_without_pulls_are_not_read() -> None:
     sums = residual_ss(Z, counts, means, np.array([[0.0], [0.0], [np.nan]]), fit)
     assert (sums.df_lack, sums.df_pure) == (0, 0)
     np.testing.assert_allclose([sums.lack_of_fit, sums.pure_error], 0.0, atol=1e-28)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rank_of_differences_is_that_of_all_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rng.integers(1, 12), 2)) @ rng.standard_normal((2, 4))
+    X = X + (10.0 if seed % 2 else 0.0) * rng.standard_normal(4)
+    X = np.column_stack([X * 10.0 ** rng.integers(-6, 7, 4), np.zeros(len(X))])
+    pairs = np.array([a - b for a in X for b in X])
+    pairs /= np.maximum(np.abs(pairs).max(axis=0), 1e-300)
+    assert ls.difference_rank(X) == np.linalg.matrix_rank(pairs, tol=1e-9)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    for rank, p in ((3, 3), (2, 5)):
+        X = (
+            rng.standard_normal((50, rank))
+            @ rng.standard_normal((rank, p))
+            * [1e-5, *[1.0] * (p - 1)]
+        )
+        monkeypatch.undo()
+        whole = ls.row_basis(X), ls.difference_rank(X)
+        Z = X @ whole[0][0]
+        fit = ls.estimate(Z, np.full(50, 2), X[:, :2])
+        means = fit.means(Z)
+        monkeypatch.setattr(ls, "BLOCK", 7)
+        parts = ls.row_basis(X), ls.difference_rank(X)
+        assert parts[0][1] == whole[0][1] == rank
+        assert parts[1] == whole[1] == rank
+        project = [B @ B.T for B, _ in (parts[0], whole[0])]
+        np.testing.assert_allclose(project[0], project[1], atol=1e-12)
+        np.testing.assert_allclose(fit.means(Z), means, rtol=1e-13, atol=1e-13)

@@ -129,11 +129,12 @@ def test_some_equal_arms_cost_nothing_among_themselves():
 def test_the_supremum_is_offered_where_it_holds_and_refused_elsewhere():
     spread = linear(30, 2)
     closed = spread.certain_width(0.1, 2, GAUSSIAN, sp.BOUNDS)
-    sup = spread.certain_width(0.1, 2, GAUSSIAN, (*sp.BOUNDS, "sup"), seed=1)
+    sup = spread.certain_width(0.1, 2, GAUSSIAN, (*sp.BOUNDS, "sup"), seed=(1,))
     assert sup.bound == "sup"
     assert 0.7 * closed.eta < sup.eta < closed.eta
-    assert sup == spread.certain_width(0.1, 2, GAUSSIAN, ("sup",), seed=1)
-    assert sup != spread.certain_width(0.1, 2, GAUSSIAN, ("sup",), seed=2)
+    assert sup == spread.certain_width(0.1, 2, GAUSSIAN, ("sup",), seed=(1,))
+    assert sup != spread.certain_width(0.1, 2, GAUSSIAN, ("sup",), seed=(2,))
+    assert sup.eta < spread.certain_width(0.1, 2, GAUSSIAN, ("sup",), seed=(1,), limits=3).eta
     both = ("pairs", "sup")
     assert spread.certain_width(0.1, 2, SUBGAUSSIAN, both).bound == "pairs"
     assert independent(9).certain_width(0.1, 2, GAUSSIAN, both).bound == "pairs"
@@ -156,7 +157,7 @@ def test_the_ways_for_very_many_arms_are_bounds_of_the_exact_ones(monkeypatch, m
         q = many.failure(eta, 3, GAUSSIAN, ("pairs",))
         if name == "PAIRS_EXACT":
             Q = float(GAUSSIAN.upper(np.array([eta / many.widest]))[0])
-            assert p < q == pytest.approx(19 * 20 * Q)
+            assert p < q == pytest.approx((19 * 20 + 19) * Q)  # d = 3
         else:
             assert p == q
     if name == "DIAMETER_EXACT" and many.W is not None:

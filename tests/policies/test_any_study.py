@@ -11,6 +11,7 @@ import pytest
 
 from paretoscope.errors import UsageError
 from paretoscope.policies import (
+    APE,
     EGESH,
     EGESR,
     GEGE,
@@ -72,6 +73,7 @@ def policies_for(setting):
     ]
     if not setting.noise.unknowns.any():
         some.append(Racing(0.1, max_samples=CAP, growth=0.3))
+        some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]
     if not setting.exact.any() and setting.zeta is None:

@@ -147,7 +147,7 @@ def test_labels_of_all_looks_are_right_on_near_ties(noise):
 def test_an_estimated_scale_has_students_quantiles():
     known = quantiles(Noise.known(1.0, 2), 0.01, 4, 3, 8)
     mixed = quantiles(Noise(np.array([np.nan, 1.0])), 0.01, 4, 3, 8)
-    events = 3 * 4  # (n - 1) max(n, d)
+    events = 3 * 4  # (n - 1) n where d = 2
     by_pairs = stats.t(8).isf(0.01 / events)
     by_ball = np.sqrt(3 * stats.f(3, 8).isf(0.01 / 2))
     np.testing.assert_allclose(mixed, [min(by_pairs, by_ball), known[1]])

@@ -8,7 +8,7 @@ import pytest
 from paretoscope.core.confidence import GAUSSIAN, SUBGAUSSIAN
 from paretoscope.core.spread import BOUNDS, Spread
 from paretoscope.errors import DataError, UsageError
-from paretoscope.policies import GEGE, FixedDesign, Noise, StopReason
+from paretoscope.policies import GEGE, Noise, StopReason
 from paretoscope.sim import Gaussian, Instance, monte_carlo, setting_of, simulate
 from tests.policies.drive import answer, drive, quiet, study
 
@@ -338,27 +338,6 @@ def test_when_nothing_ran_nothing_is_certified():
     assert verdict.infeasible.all()
     assert not verdict.certificate.certified
     assert verdict.certificate.reason == "no candidate could be measured"
-
-
-@pytest.mark.parametrize("noise", [Noise.known(0.5, 2), Noise.unknown(2)], ids=["known", "unknown"])
-@pytest.mark.parametrize("policy", [GEGE(0.1), FixedDesign(delta=0.1, budget=500)])
-def test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back(policy, noise):
-    """Two near ties beat all but one, and break down once they have; the last is beaten by that one too."""
-    mu = [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [2.05, 1.95], [-1.0, -1.0], [4.0, -2.0], [1.0, -3.0]]
-    state, best = policy.init(study(K=7, noise=noise)), np.isin(np.arange(7), [2, 3])
-    while policy.stopped(state) is None:
-        want, rejected = policy.allocate(state), policy.verdict(state).rejected
-        lost = np.where(best & rejected[0] & rejected[6], want, 0)
-        if lost.any():
-            state = policy.forgo(state, lost, best)
-        state = policy.observe(state, quiet(mu, policy.allocate(state), 0.5))
-    verdict = policy.verdict(state)
-    assert np.flatnonzero(verdict.infeasible).tolist() == [2, 3]
-    assert np.flatnonzero(verdict.accepted).tolist() == [0, 1, 5]
-    assert np.flatnonzero(verdict.rejected).tolist() == [4, 6]
-    told = {arm: [d.status for d in verdict.decisions if d.arm == arm] for arm in (0, 6)}
-    assert told[0] == ["rejected", "reopened", "accepted"]
-    assert told[6] == ["rejected", "reopened", "rejected"]
 
 
 def test_a_round_that_was_not_meant_for_what_comes_back_is_judged_by_its_real_width():

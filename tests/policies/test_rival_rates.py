@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paretoscope import sim
-from paretoscope.policies import EGESH, EGESR, GEGE, Noise, Race, Racing, Uniform
+from paretoscope.policies import APE, EGESH, EGESR, GEGE, Noise, Race, Racing, Uniform
 from paretoscope.sim import Gaussian, Instance, monte_carlo, setting_of
 from tests.policies.test_statistics import errors, pulls, staircase, wrong
 from tests.statistics import above, at_most
@@ -96,6 +96,28 @@ def test_racing_on_noc(bonus: str, cost: float, noc_csv: Path) -> None:
     assert pulls(found) == pytest.approx(cost, rel=0.1)
     if bonus == "auer":
         at_most(wrong(found), 100, 0.1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("bonus", "growth", "cost"),
+    [("reference", 0.0, 23_000), ("union", 0.05, 1.05e5)],
+)
+def test_ape_on_noc(bonus: str, growth: float, cost: float, noc_csv: Path) -> None:
+    """50 runs at delta = 0.1; the first one measurement at a time, as published."""
+    policy = APE(0.1, bonus=bonus, growth=growth)  # type: ignore[arg-type]
+    found = monte_carlo(policy, noc(noc_csv), 50, 1)
+    assert pulls(found) == pytest.approx(cost, rel=0.1)
+    if bonus == "union":
+        at_most(wrong(found), 50, 0.1)
+        assert all(run.exact for run in found)
+
+
+def test_ape_errs_less_often_than_its_risk() -> None:
+    """100 runs at delta = 0.1, six near ties, stopped at 3,000 pulls: wrong labels among those given."""
+    world = staircase(6, other=1.0)
+    policy = APE(0.1, growth=0.5, max_samples=3000)
+    at_most(wrong(monte_carlo(policy, world, 100, 2)), 100, 0.1)
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ import pytest
 
 from paretoscope.errors import UsageError
 from paretoscope.policies import (
+    APE,
     EGESH,
     EGESR,
     GEGE,
@@ -14,6 +15,7 @@ from paretoscope.policies import (
     Race,
     Racing,
     StopReason,
+    Tally,
 )
 from paretoscope.sim import Instance, simulate
 from tests import rivals
@@ -85,6 +87,39 @@ def test_racing_is_its_twin(bonus, seed):
     same(policy, setting, Y, expected)
 
 
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("bonus", ["union", "reference"])
+def test_ape_is_its_twin(bonus, seed):
+    rng = np.random.default_rng([seed, 4])
+    K, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    sigma, epsilon = rng.uniform(0.5, 1.5, d), rng.uniform(0.5, 1.5, d) * (seed % 2)
+    Y = values(seed, K, d, 600, spread=3.0)
+    setting = study(K=K, d=d, noise=Noise(sigma), epsilon=epsilon)
+    growth = 0.1 * (seed % 3)
+    policy = APE(0.1, bonus=bonus, growth=growth, max_samples=600)
+    expected = rivals.ape(Y, sigma, 0.1, epsilon.tolist(), bonus, growth, 600)
+    same(policy, setting, Y, expected)
+
+
+def test_tables_that_are_kept_are_tables_built_afresh():
+    """700 steps, bit for bit; another policy or another state finds nothing of them."""
+    policy, setting = APE(0.1, growth=0.0), study(K=9, d=3, noise=Noise(np.array([0.5, 1.0, 2.0])))
+    rng, state = np.random.default_rng(6), policy.init(setting)
+    mu = rng.standard_normal((9, 3)) / 4
+    for turn in range(700):
+        counts = policy.allocate(state)
+        noise = rng.standard_normal((9, 3)) * (counts > 0)[:, None]
+        state = policy.observe(state, Tally(counts, mu + noise, np.zeros((9, 3))))
+        if turn % 50 == 0:
+            kept = policy._shelf(state).take(state.got.means, state.status)
+            fresh = policy._tables(state)
+            for name in ("low", "high", "h", "u", "n", "share"):
+                assert (getattr(kept, name) == getattr(fresh, name)).all()
+            assert policy._shelf(state).take(state.got.means, state.status) is None
+    assert state.number > 700
+    assert APE(0.2)._shelf(state) is not policy._shelf(state)
+
+
 @pytest.mark.parametrize("K", [4, 8, 5])
 def test_gege_on_the_canonical_basis_is_ege_sh(K):
     """The same means in every round: fresh and pooled estimates agree, and so do all decisions."""
@@ -131,7 +166,9 @@ def test_sr_k_stops_at_k():
     assert state.stop is StopReason.FOUND
 
 
-def test_racing_needs_a_known_sigma():
+def test_a_known_sigma_is_needed():
+    with pytest.raises(UsageError, match="APE needs a known sigma: Race does not"):
+        APE(0.1).init(study(K=3, noise=Noise.unknown(2)))
     with pytest.raises(UsageError, match="Racing needs a known sigma: Race does not"):
         Racing(0.1).init(study(K=3, noise=Noise.unknown(2)))
 
@@ -155,6 +192,8 @@ def test_only_the_published_bonus_of_the_experiments_certifies_nothing():
         lambda: Racing(0.1, growth=2.0),
         lambda: Racing(0.1, bonus="own"),
         lambda: Racing(0.0),
+        lambda: APE(0.1, bonus="auer"),
+        lambda: APE(0.1, growth=-0.1),
     ],
 )
 def test_arguments_that_make_no_sense(wrong):
@@ -170,6 +209,7 @@ CERTIFIED = {
     "race pooled": Race(0.1, 0.05, noise_from="pooled"),
     "racing": Racing(0.1, 0.05, growth=0.1),
     "racing union": Racing(0.1, 0.05, bonus="union", growth=0.1),
+    "ape": APE(0.1, 0.05, growth=0.3),
 }
 ALL = CERTIFIED | {"ege-sh": EGESH(400), "ege-sr": EGESR(400)}
 
@@ -212,7 +252,9 @@ def test_ties_and_duplicates_are_near(name):
     assert 0 < verdict.certificate.achieved_epsilon.max() <= 0.05
 
 
-@pytest.mark.parametrize("policy", [Race(0.1, max_samples=500), Racing(0.1, max_samples=500)])
+@pytest.mark.parametrize(
+    "policy", [Race(0.1, max_samples=500), Racing(0.1, max_samples=500), APE(0.1, max_samples=500)]
+)
 def test_ties_without_a_tolerance_end_at_the_cap(policy):
     setting = study(K=3, sigma=0.1)
     state = drive(policy, setting, [[1, 1], [1, 1], [0, 0]], 0.1, most=400)[-1]
@@ -235,7 +277,7 @@ def test_an_epsilon_above_every_gap_keeps_all_and_stops_soon(name):
 
 def test_copies_of_features_are_candidates_like_any():
     X = np.ones((4, 1))
-    for policy in (Race(0.1, 0.05), EGESH(60), EGESR(60), Racing(0.1, 0.05)):
+    for policy in (Race(0.1, 0.05), EGESH(60), EGESR(60), Racing(0.1, 0.05), APE(0.1, 0.05)):
         verdict = answer(policy, study(X, sigma=0.01), TRADE, 0.01, most=400)
         assert verdict.answer.tolist() == OPTIMAL
         assert "linear" not in " ".join(verdict.certificate.assumptions)

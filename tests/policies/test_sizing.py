@@ -5,7 +5,7 @@ import pytest
 
 from paretoscope.core import schedule
 from paretoscope.core.confidence import GAUSSIAN
-from paretoscope.core.spread import BOUNDS
+from paretoscope.core.spread import BOUNDS, Spread
 from paretoscope.policies import GEGE, FixedDesign, Noise
 from paretoscope.policies.sizing import FIRST_SPARE
 from paretoscope.sim import Instance, random_instance, setting_of, synthetic
@@ -95,6 +95,28 @@ def test_the_simulated_bound_is_a_bound_too():
     assert (policy.init(setting).want == state.want).all()
     pairs = GEGE(0.1, bounds=("pairs",), first_accuracy=1.0).init(setting)
     assert 0.5 < state.want.sum() / pairs.want.sum() < 1.5
+
+
+def test_the_best_of_several_simulated_designs_pays_for_the_choice(monkeypatch):
+    seen = []
+    width = Spread.certain_width
+
+    def noted(self, *rest, limits=1, **more):
+        seen.append(limits)
+        return width(self, *rest, limits=limits, **more)
+
+    monkeypatch.setattr(Spread, "certain_width", noted)
+    GEGE(0.1, bounds=("sup",), first_accuracy=1.0).init(study(TRADE, seed=3))
+    assert seen == [3, 3, 3]  # 'g', 'xy', 'xy-all'
+
+
+def test_a_simulated_bound_is_that_of_its_own_seed():
+    """Studies that share a cache of designs are sized as they would be alone."""
+    policy, setting = GEGE(0.1, bounds=("sup",), first_accuracy=0.5), study(TRADE, seed=3)
+    alone = [policy.init(study(TRADE, seed=seed)).want.sum() for seed in range(5)]
+    together = [policy.init(setting.reseeded(seed)).want.sum() for seed in range(5)]
+    assert together == alone
+    assert len(set(alone)) > 1
 
 
 def test_the_simulated_bound_rounds_so_that_no_direction_loses():

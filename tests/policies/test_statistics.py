@@ -345,8 +345,8 @@ def test_without_the_half(monkeypatch: pytest.MonkeyPatch) -> None:
     def doubled(self: Spread, eta: float, *rest: object) -> float:
         return failure(self, 2 * eta, *rest)
 
-    def halved(self: Spread, *rest: object) -> Width:
-        found = width(self, *rest)
+    def halved(self: Spread, *rest: object, **more: object) -> Width:
+        found = width(self, *rest, **more)
         return found._replace(eta=found.eta / 2)
 
     monkeypatch.setattr(Spread, "failure", doubled)

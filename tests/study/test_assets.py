@@ -35,8 +35,7 @@ def asset(request, tmp_path):
 
 def test_a_study_of_a_released_schema_opens_and_goes_on(asset):
     with open_ledger(asset, create=False) as ledger:
-        events = ledger.read()
-        assert {event["kind"] for _, event in events} == KINDS
+        assert {event["kind"] for _, event in ledger.read()} == KINDS - {"reframed"}
         assert all(finding.fine for finding in examine(ledger))
     with Study.open(asset) as study:
         book = study._book
@@ -49,6 +48,22 @@ def test_a_study_of_a_released_schema_opens_and_goes_on(asset):
         assert shape(study) == shape(copy(study))
         batch = study.ask(4)
         assert study.tell([{"uid": r.uid, "y": 1.0, "t": 2.0} for r in batch]).accepted == 4
+
+
+def test_a_study_that_was_reframed_opens_and_goes_on(tmp_path):
+    path = tmp_path / "w.study"
+    shutil.copy(ASSETS / "study-schema-1-reframed.study", path)
+    with open_ledger(path, create=False) as ledger:
+        assert {event["kind"] for _, event in ledger.read()} == KINDS
+        assert all(finding.fine for finding in examine(ledger))
+    with Study.open(path) as study:
+        book = study._book
+        assert (book.frames, len(book.values), len(book.retired)) == (1, 5, 8)
+        assert study.problem.features.names == ("1", "dose", "dose^2")
+        assert book.values["r1c0n1"] == (1.5, 3.0, None)
+        assert [request.uid for request in study.pending()] == ["r1c1n1"]
+        assert shape(study) == shape(copy(study))
+        assert study.tell([{"uid": "r1c1n1", "y": 1.0, "t": 2.0}]).accepted == 1
 
 
 def test_its_lines_are_those_of_then(asset, tmp_path):

@@ -57,7 +57,7 @@ def _crooked(found: tuple[Assumption, ...]) -> bool:
 def _say_checks(findings: list[Finding]) -> None:
     """Whether the study is whole."""
     show.facts(
-        [(f"{'ok' if f.fine else 'WRONG':8} {f.check}", f.said) for f in findings],
+        [(f"{'ok' if f.fine else 'WRONG':8}  {f.check}", f.said) for f in findings],
     )
     sound = all(finding.fine for finding in findings)
     click.echo("The study is whole." if sound else "The study is damaged: restore a copy.")
@@ -68,16 +68,9 @@ def _say_assumptions(found: tuple[Assumption, ...]) -> None:
     if not found:
         return
     click.echo("\nWhat the certificate assumes:")
-    show.facts([(f"{_MARKS[a.verdict]:8} {a.name}", _sentence(a)) for a in found])
+    show.facts([(f"{_MARKS[a.verdict]:8}  {a.name}", show.sentence(a)) for a in found])
     if any(a.verdict == "broken" for a in found):
         click.echo("Nothing is certified while an assumption is broken.")
-
-
-def _sentence(a: Assumption) -> str:
-    """One assumption in a line: what was seen, the p-value, the remedy."""
-    p = "" if a.p is None or "p =" in a.said else f" (p = {a.p:.2g})"
-    remedy = f". {a.remedy[0].upper()}{a.remedy[1:]}" if a.remedy else ""
-    return f"{a.said}{p}{remedy}"
 
 
 def _say_ways(where: str, ways: list[Proposal]) -> None:

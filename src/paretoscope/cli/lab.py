@@ -149,11 +149,15 @@ def tell_command(
         told = study.tell(read_either(source, study.problem, **marks), by=by, dry_run=dry_run)
         status = study.status()
         if as_json:
-            show.emit({**told._asdict(), "dry_run": dry_run, "stopped": status.stop is not None})
+            warned = show.warnings(status.result)
+            more = {"dry_run": dry_run, "stopped": status.stop is not None, "warnings": warned}
+            show.emit({**told._asdict(), **more})
             return
         click.echo(("Would store: " if dry_run else "") + _said(told) + ".")
         if not dry_run:
             show.paragraph(_then(status))
+            for said in show.warnings(status.result):
+                show.paragraph(f"Warning: {said}.")
 
 
 def _said(told: Told) -> str:

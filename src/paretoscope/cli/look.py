@@ -82,6 +82,7 @@ def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> d
         "certified": result.certified,
         "reason": result.certificate.reason,
         "achieved_epsilon": result.achieved_epsilon,
+        "warnings": show.warnings(result),
         "best_guess": best_guess(result),
         "probability_in_front_not_a_guarantee": dict(status.front),
         "next": dict(Counter(request.candidate for request in upcoming)),
@@ -134,6 +135,7 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
         )
     if status.stop is None or not status.result.certified:
         yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
+    yield from (("warning", said) for said in show.warnings(status.result))
     if status.stop is None:
         yield "next sheet", _next(upcoming)
         yield "certified", _when(study, status)
@@ -175,6 +177,8 @@ def _when(study: Study, status: Status) -> str:
     guarantee = study.policy.guarantee
     if not guarantee.certified:
         return f"never by this method: {guarantee.reason}"
+    if any(a.verdict == "broken" for a in status.result.assumptions):
+        return "not while the warning stands: see paretoscope doctor"
     need = _still_needed(study, status)
     if need is None:
         return "cannot be predicted while the noise is unknown"
@@ -215,7 +219,8 @@ def _estimate(metric: Metric, mean: float, low: float, high: float) -> str:
     places = 1 - math.floor(math.log10(half))
     middle = f"{round(mean, places):.{max(0, places)}f}"
     if metric.scale == "log":
-        return f"{middle} ± {50 * math.log(high / low):.2g} %"
+        percent = 50 * math.log(high / low)
+        return f"{middle} ± {percent:.{1 if percent < 10 else 0}f} %"
     return f"{middle} ± {round(half, places):.{max(0, places)}f}"
 
 
@@ -303,8 +308,20 @@ def _say_result(status: Status, *, everything: bool) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    for sentence in certificate.assumptions:
-        show.paragraph(f"Assumed: {sentence}.")
+    _say_cover(result)
+    if certificate.assumptions:
+        click.echo("\nAssumed:")
+        show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+
+
+def _say_cover(result: Result) -> None:
+    """A few that stand for the whole answer, where there are fewer."""
+    few, all_of_them = result.cover(), len(result.pareto_set)
+    if len(few) < all_of_them:
+        show.paragraph(
+            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f" others: {show.listed(few)}."
+        )
 
 
 def _titled(metric: Metric) -> str:
@@ -316,6 +333,6 @@ def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
     return (
-        f"With probability {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
         f" {show.count(made.pulls, 'measurement')}."
     )

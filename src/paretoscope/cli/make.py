@@ -248,7 +248,7 @@ def _say_pilot(found: list[Scale], *, as_json: bool) -> None:
     )
     known = [f"--sigma {s.metric}={s.high:.3g}" for s in found if math.isfinite(s.high)]
     if known:
-        click.echo(f"To declare the noise in a new study, on the safe side: {' '.join(known)}")
+        show.paragraph(f"To declare the noise in a new study, on the safe side: {' '.join(known)}")
 
 
 def foreseen(outlook: Outlook | NoOutlook, problem: Problem) -> str:

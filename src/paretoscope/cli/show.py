@@ -13,10 +13,13 @@ from typing import Any
 import click
 
 from paretoscope.cli.lazy import DONE, OUTSTANDING, UNCERTIFIED
-from paretoscope.study import Metric, Status
+from paretoscope.study import Metric, Result, Status
+from paretoscope.study.assumptions import Assumption
 
 # Characters of listed ids before "and N more".
 _LISTED = 120
+# Verdicts on an assumption that a person should hear of at once.
+_ALARMS = {"broken", "noticed"}
 
 
 def emit(data: Any) -> None:  # noqa: ANN401  (JSON values and named tuples)
@@ -88,6 +91,25 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
 def paragraph(text: str) -> None:
     """A sentence or two, wrapped to the terminal."""
     click.echo(click.wrap_text(printable(text), _width()))
+
+
+def items(sentences: Iterable[str]) -> None:
+    """Sentences as a list, each wrapped to the terminal."""
+    for said in sentences:
+        text = click.wrap_text(printable(said), _width(), "- ", "  ")
+        click.echo(text)
+
+
+def warnings(result: Result) -> list[str]:
+    """What speaks against a certificate, or asks for a look, as far as it was tested."""
+    return [sentence(a) for a in result.assumptions if a.verdict in _ALARMS]
+
+
+def sentence(a: Assumption) -> str:
+    """One assumption in a line: what was seen, the p-value, the remedy."""
+    p = "" if a.p is None or "p =" in a.said else f" (p = {a.p:.2g})"
+    remedy = f". {a.remedy[0].upper()}{a.remedy[1:]}" if a.remedy else ""
+    return f"{a.said}{p}{remedy}"
 
 
 def _width() -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from paretoscope.errors import UsageError
+from paretoscope.policies.ape import APE
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import OneShot
 from paretoscope.policies.gege import GEGE
@@ -209,11 +210,16 @@ def _method(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "a
     """The policy of a name."""
     if name == "auto":
         return name
-    rounds: dict[str, Callable[..., Any]] = {"gege": GEGE, "race": Race, "racing": Racing}
+    rounds: dict[str, Callable[..., Any]] = {
+        "ape": APE,
+        "gege": GEGE,
+        "race": Race,
+        "racing": Racing,
+    }
     if name in rounds:
         capped = {} if wishes.budget is None else {"max_samples": wishes.budget}
         most = TIMED_ROUNDS if name == "gege" else TIMED_LOOKS
-        timed = {"max_rounds": most} if wishes.time and not wishes.epsilon else {}
+        timed = {"max_rounds": most} if wishes.time and not wishes.epsilon and name != "ape" else {}
         return rounds[name](delta=wishes.delta, epsilon=wishes.epsilon, **capped, **timed)
     kinds: dict[str, Callable[[Wishes], Any]] = {
         "ege-sh": lambda wishes: EGESH(wishes.budget or 0),

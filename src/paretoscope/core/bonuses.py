@@ -6,7 +6,9 @@ function here is one published form, named by its origin; all are elementwise in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,38 +54,44 @@ def mixture_threshold(x: float) -> float:
     return float(found.fun)
 
 
-def ape_union_bonus(
-    counts_i: npt.ArrayLike, counts_j: npt.ArrayLike, K: int, d: int, delta: float
-) -> FloatArray:
-    """A pair's width that holds for all pairs, objectives and counts with probability 1 - delta.
+class PairBonus(NamedTuple):
+    """A pair's width ``sqrt(2 [constant + s(n_i) + s(n_j)] (1/n_i + 1/n_j))``, s = ``share``."""
+
+    constant: float
+    share: Callable[[FloatArray], FloatArray]
+
+    def of(self, counts_i: npt.ArrayLike, counts_j: npt.ArrayLike) -> FloatArray:
+        """The width at these counts, elementwise."""
+        n_i, n_j = np.asarray(counts_i, dtype=np.float64), np.asarray(counts_j, dtype=np.float64)
+        return self.given(self.share(n_i) + self.share(n_j), 1.0 / n_i + 1.0 / n_j)
+
+    def given(self, shares: FloatArray, variance: FloatArray) -> FloatArray:
+        """The width where ``s(n_i) + s(n_j)`` and ``1/n_i + 1/n_j`` are at hand."""
+        return np.asarray(np.sqrt(2.0 * (self.constant + shares) * variance))
+
+
+def ape_union_bonus(K: int, d: int, delta: float) -> PairBonus:
+    """Widths that hold for all pairs, objectives and counts at once with probability 1 - delta.
 
     ``sqrt(2 [2 Cg(x) + 2 ln(4 + ln n_i) + 2 ln(4 + ln n_j)] (1/n_i + 1/n_j))`` with
     ``x = ln(K (K-1) d / (2 delta)) / 2`` (Kaufmann and Koolen 2021, theorem 9 for two arms, then
     Cauchy-Schwarz; a union over K (K-1) / 2 pairs and d objectives, both sides at once).
 
-    >>> float(ape_union_bonus(8, 8, 3, 2, 0.1).round(3))
+    >>> float(ape_union_bonus(3, 2, 0.1).of(8, 8).round(3))
     2.691
     """
-    n_i, n_j = np.asarray(counts_i, dtype=np.float64), np.asarray(counts_j, dtype=np.float64)
     x = 0.5 * float(np.log(max(K * (K - 1), 2) * d / (2.0 * delta)))
-    logs = np.log(4.0 + np.log(n_i)) + np.log(4.0 + np.log(n_j))
-    level = 2.0 * mixture_threshold(x) + 2.0 * logs
-    return np.asarray(np.sqrt(2.0 * level * (1.0 / n_i + 1.0 / n_j)))
+    return PairBonus(2.0 * mixture_threshold(x), lambda n: 2.0 * np.log(4.0 + np.log(n)))
 
 
-def ape_reference_bonus(
-    counts_i: npt.ArrayLike, counts_j: npt.ArrayLike, delta: float
-) -> FloatArray:
-    """A pair's width as the experiments of the GEGE paper ran it; no union, no proof.
+def ape_reference_bonus(delta: float) -> PairBonus:
+    """Widths as the experiments of the GEGE paper ran them; no union, no proof.
 
     ``sqrt(2 [2 cg + ln(1 + ln n_i) + ln(1 + ln n_j)] (1/n_i + 1/n_j))`` with
     ``cg = L + max(ln L, 0)``, ``L = ln(1/delta) / 2``.
 
-    >>> float(ape_reference_bonus(8, 8, 0.1).round(3))
+    >>> float(ape_reference_bonus(0.1).of(8, 8).round(3))
     1.555
     """
-    n_i, n_j = np.asarray(counts_i, dtype=np.float64), np.asarray(counts_j, dtype=np.float64)
     half = 0.5 * float(np.log(1.0 / delta))
-    logs = np.log1p(np.log(n_i)) + np.log1p(np.log(n_j))
-    level = 2.0 * (half + max(float(np.log(half)), 0.0)) + logs
-    return np.asarray(np.sqrt(2.0 * level * (1.0 / n_i + 1.0 / n_j)))
+    return PairBonus(2.0 * (half + max(float(np.log(half)), 0.0)), lambda n: np.log1p(np.log(n)))

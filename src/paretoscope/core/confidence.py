@@ -4,14 +4,16 @@ A round (or a look) estimates every mean by least squares. Written in units of t
 ``mu_hat_j - mu_hat_i`` in one objective has the standard deviation ``s_ij = |x_i - x_j|`` in the norm of
 ``V^+``. A verdict on the active arms A (n of them, d objectives) can only be wrong if
 
-(a) for some optimal i and some j, the error of ``mu_hat_j - mu_hat_i`` reaches eta in ONE objective
-    (one in which j is truly not above i), or
+(a) for some i and some j that does not dominate it, the error of ``mu_hat_j - mu_hat_i`` reaches eta in
+    ONE objective (one in which j is truly not above i), or
 (b) for some sub-optimal i and the optimal arm i* that dominates it most, the error of
     ``mu_hat_i - mu_hat_i*`` reaches eta in some objective.
 
 Every ``*_failure`` below bounds the probability of (a) or (b); all are functions of the design alone, so
 the smallest of them is a bound too. At least one active arm is optimal, and the pair (i*, i) of (b) is
-already counted once in (a).
+already counted once in (a). For sub-optimal i the labels do not need (a), which is why it costs a row no
+more than d - 2 terms where d > 2; it makes every rejection one by an arm that truly dominates, and so
+keeps the others right when an arm turns out not to be measurable after all.
 
 Gaussian noise has the tail 1 - Phi; any sub-Gaussian noise of the same scale has exp(-x^2/2); an estimated
 scale with nu degrees of freedom has Student's. A `Tail` holds the three faces of one such law.
@@ -133,12 +135,18 @@ def student(nu: float) -> Tail:
 
 
 def event_count(n: int, d: int) -> int:
-    """Number of one-sided events that (a) and (b) amount to when all pairs count alike: (n-1) max(n, d)."""
-    return (n - 1) * max(n, d)
+    """Number of one-sided events that (a) and (b) amount to when all pairs count alike.
+
+    Each of n (n-1) ordered pairs is charged one objective; each of at most n-1 sub-optimal arms d - 2 more.
+
+    >>> event_count(10, 2), event_count(10, 4)
+    (90, 108)
+    """
+    return (n - 1) * (n + max(d - 2, 0))
 
 
 def pairs_failure(s: FloatArray, eta: float, d: int, tail: Tail = GAUSSIAN) -> float:
-    """Bound by the pairs, each with its own width: sum_i max(sum_j Q_ij, (d-1) max_j Q_ij).
+    """Bound by the pairs, each with its own width: sum_i [sum_j Q_ij + (d-2) max_j Q_ij].
 
     Parameters
     ----------
@@ -149,28 +157,27 @@ def pairs_failure(s: FloatArray, eta: float, d: int, tail: Tail = GAUSSIAN) -> f
 
     Notes
     -----
-    Row i costs its sum when i is optimal and d - 1 of its largest term when it is not. As at least one arm is
-    optimal, one row is charged as optimal even where the other charge is larger.
+    Row i costs its sum when i is optimal. When it is not, the pair (i, i*) leaves the sum and comes back with
+    d - 1 events. As at least one arm is optimal, the cheapest row is not charged for that.
     """
     n = len(s)
     if n < 2:
         return 0.0
-    optimal, other = _row_charges(s, eta, d, tail)
-    charge = np.maximum(optimal, other)
-    return float(charge.sum() - (charge - optimal).min())
+    total, largest = _row_charges(s, eta, tail)
+    return float(total.sum() + max(d - 2, 0) * (largest.sum() - largest.min()))
 
 
-def _row_charges(s: FloatArray, eta: float, d: int, tail: Tail) -> tuple[FloatArray, FloatArray]:
-    """For each row of pairs: the sum of Q_ij, and d - 1 times their largest."""
+def _row_charges(s: FloatArray, eta: float, tail: Tail) -> tuple[FloatArray, FloatArray]:
+    """For each row of pairs: the sum of Q_ij, and their largest."""
     n = len(s)
-    optimal, other = np.empty(n), np.empty(n)
+    total, largest = np.empty(n), np.empty(n)
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         Q = _upper_of_ratio(eta, s[rows], tail)
         Q[np.arange(rows.stop - start), np.arange(start, rows.stop)] = 0.0
-        optimal[rows], other[rows] = Q.sum(axis=1), (d - 1) * Q.max(axis=1)
-    return optimal, other
+        total[rows], largest[rows] = Q.sum(axis=1), Q.max(axis=1)
+    return total, largest
 
 
 def _upper_of_ratio(eta: float, s: FloatArray, tail: Tail) -> FloatArray:
@@ -236,7 +243,7 @@ def simultaneous_widths(
 
 
 def supremum_width(
-    W: FloatArray, risk: float, d: int, draws: int, rng: np.random.Generator
+    W: FloatArray, risk: float, d: int, draws: int, rng: np.random.Generator, limits: int = 1
 ) -> tuple[float, float]:
     """Gaussian supremum by Monte Carlo: eta with P(some pair of arms errs by eta in some objective) <= risk.
 
@@ -244,22 +251,25 @@ def supremum_width(
     ----------
     W : (n, h) array
         Whitened arms: ``s_ij = |W_i - W_j|``.
+    limits : int
+        From how many simulated limits the smallest will be chosen: the luckiest is wrong more often than
+        any one of them.
 
     Returns
     -------
     eta : float
-        An upper confidence limit of the quantile of ``max_ij (W_i - W_j)'g`` at level ``(1-share) risk/d``.
+        An upper confidence limit of the quantile of ``max_ij (W_i - W_j)'g`` at level ``.9 risk / d``.
         Infinite when the draws are too few to say.
-    share_spent : float
-        The part of the risk spent on the simulation itself (the limit may be wrong with that probability).
+    share : float
+        The probability with which this limit may be wrong.
 
     Notes
     -----
-    A tenth of the risk pays for the simulation. The (k+1)-th largest of M draws is below the quantile
-    only if at most k draws exceed it: probability Binomial(M, level) <= k.
+    A tenth of the risk pays for the simulation, divided among the limits. The (k+1)-th largest of M draws
+    is below the quantile only if at most k draws exceed it: probability Binomial(M, level) <= k.
     """
-    share = 0.1 * risk
-    level = (risk - share) / d
+    share = 0.1 * risk / limits
+    level = 0.9 * risk / d
     G = rng.standard_normal((draws, W.shape[1])) @ W.T
     spread = np.sort(G.max(axis=1) - G.min(axis=1))
     k = np.arange(draws)

@@ -31,13 +31,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
-from paretoscope.core.dominance import front_of, non_dominated
-from paretoscope.core.gaps import margin_table, psi_gaps
+from paretoscope.core.dominance import non_dominated
+from paretoscope.core.front_rule import judge_by_front, tolerance_by_front
+from paretoscope.core.gaps import psi_gaps
 
 # Entries of one block of the pair matrix: 0.5 MB of float64 stays in the cache.
 _BLOCK = 64_000
-# Entries of the table of front against all that may be held at once: 64 MB.
-_TABLE = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +66,12 @@ class Widths:
     beta: FloatArray | None = None
     variance: FloatArray | None = None
     quantile: FloatArray | None = None
+
+    @property
+    def one(self) -> bool:
+        """Whether one positive number is the width of every pair."""
+        plain = self.misfit is None and self.variance is None
+        return plain and self.uniform is not None and self.uniform > 0.0
 
     def rows(self, rows: IntArray) -> FloatArray | float:
         """The w of those rows: a matrix, or one number."""
@@ -192,10 +197,9 @@ def refined(
     if mu.shape[1] == 0:
         assert exact is not None
         return _plain_dominance(exact)
-    if exact is None and widths.uniform is not None and widths.misfit is widths.variance is None:
-        front = np.flatnonzero(front_of(mu / widths.scale))
-        if widths.uniform > 0.0 and len(front) * n <= _TABLE:
-            return _by_front(mu / widths.scale, front, widths.uniform, all_stay=all_stay)
+    if exact is None and widths.one:
+        assert widths.uniform is not None
+        return _by_front(mu / widths.scale, widths.uniform, all_stay=all_stay)
     by, gap, threshold = np.full(n, -1), np.full(n, -np.inf), np.full(n, np.nan)
     for block in _blocks(mu, widths):
         _note_rejections(block, exact, by, gap, threshold)
@@ -211,35 +215,11 @@ def refined(
     return Outcome(rejected, accepted, by, gap, threshold, spare)
 
 
-def _by_front(scaled: FloatArray, front: IntArray, eta: float, *, all_stay: bool) -> Outcome:
-    """The same verdicts when one eta serves all pairs: only the front can reject or be accepted."""
-    mu = np.ascontiguousarray(scaled.T)
-    above = margin_table(mu[:, front], mu)  # [s, i]: by how much front arm s is above i everywhere
-    above[np.arange(len(front)), front] = -np.inf
-    gap = above.max(axis=0)
-    rejected = gap >= eta
-    by = np.where(rejected, front[above.argmax(axis=0)], -1)
-    rest = np.flatnonzero(~rejected)
-    nearest = margin_table(mu[:, rest], mu[:, front])
-    nearest[np.searchsorted(rest, front), np.arange(len(front))] = -np.inf
-    margin = -gap - eta
-    margin[front] = -nearest.max(axis=0) - eta
-    spare = np.where(rejected, np.nan, margin)
-    first = front[margin[front] >= 0.0]
-    others = np.setdiff1d(rest, first)
-    if len(first) and len(others) and not all_stay:
-        beaten = margin_table(mu[:, first], mu[:, others]).max(axis=1)
-        margin[first] = np.minimum(margin[first], -beaten - eta)
-    accepted = np.zeros(len(scaled), dtype=bool)
-    accepted[first] = margin[first] >= 0.0
-    return Outcome(
-        rejected,
-        accepted,
-        by,
-        np.where(rejected, gap, margin),
-        np.where(rejected, eta, 0.0),
-        spare,
-    )
+def _by_front(scaled: FloatArray, eta: float, *, all_stay: bool) -> Outcome:
+    """The same verdicts when one eta serves all pairs."""
+    found = judge_by_front(scaled, eta, all_stay=all_stay)
+    threshold = np.where(found.rejected, eta, 0.0)
+    return Outcome(found.rejected, found.accepted, found.by, found.margin, threshold, found.spare)
 
 
 def _plain_dominance(exact: FloatArray) -> Outcome:
@@ -333,6 +313,9 @@ def achieved_epsilon(
     """
     worst = 0.0
     scaled = mu / widths.scale
+    if exact is None and widths.one and unit.all():
+        assert widths.uniform is not None
+        return tolerance_by_front(scaled, widths.uniform, widths.scale / unit)
     step = max(1, _BLOCK // max(1, len(mu)))
     for start in range(0, len(mu), step):
         rows = np.arange(start, min(start + step, len(mu)))

@@ -8,6 +8,7 @@ so that s_ij = |L^-1 (z_i - z_j)|.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,6 +66,10 @@ class Estimate:
 
     def _centred(self, Z: FloatArray) -> FloatArray:
         """Fitted means minus the reference."""
+        if len(Z) > BLOCK:
+            return np.concatenate(
+                [self._centred(Z[k : k + BLOCK]) for k in range(0, len(Z), BLOCK)]
+            )
         excess = Z @ self.intercept - 1.0
         # what rounding alone leaves of a constant that is in the model
         noise = 16.0 * Z.shape[1] * EPS * (np.abs(Z) @ np.abs(self.intercept) + 1.0)
@@ -86,7 +91,7 @@ def row_basis(X: FloatArray, rtol: float | None = None) -> tuple[FloatArray, int
     >>> row_basis(np.array([[3.0, 4.0], [6.0, 8.0]]))[0].round(12).tolist()
     [[0.6], [0.8]]
     """
-    used, scale, directions = _row_space(X, rtol)
+    used, scale, directions = _some_space(X, rtol)
     B = np.zeros((X.shape[1], directions.shape[1]))
     if directions.shape[0] == directions.shape[1]:
         B[used] = directions
@@ -105,37 +110,63 @@ def scaled_basis(X: FloatArray, rtol: float | None = None) -> tuple[FloatArray, 
 
     Raises UsageError when every entry of X is zero.
     """
-    used, scale, directions = _row_space(X, rtol)
+    used, scale, directions = _some_space(X, rtol)
     T = np.zeros((X.shape[1], directions.shape[1]))
     T[used] = directions / scale[:, None]
     return T, T.shape[1]
 
 
-def _row_space(X: FloatArray, rtol: float | None) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Columns in use, their scale (powers of two) and h orthonormal directions of X / scale."""
-    top = np.maximum(X.max(axis=0), -X.min(axis=0))
+def _some_space(X: FloatArray, rtol: float | None) -> tuple[IntArray, FloatArray, FloatArray]:
+    """`_row_space` of rows that are not all zero."""
+    found = _row_space(X, rtol)
+    if found[0].size == 0:
+        raise UsageError("all features are zero: give features that vary, or none at all")
+    return found
+
+
+def difference_rank(X: FloatArray) -> int:
+    """Rank of all differences x_i - x_j; 0 where all rows are one.
+
+    >>> difference_rank(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 5.0]]))
+    1
+    """
+    return len(_row_space(X, None, X[0])[2].T)
+
+
+def _row_space(
+    X: FloatArray, rtol: float | None, origin: FloatArray | None = None
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Columns in use, their scale (powers of two) and h orthonormal directions of (X - origin) / scale."""
+    o = np.zeros(X.shape[1]) if origin is None else origin
+    top = np.maximum(X.max(axis=0) - o, o - X.min(axis=0))
     used = np.flatnonzero(top)
     if used.size == 0:
-        raise UsageError("all features are zero: give features that vary, or none at all")
-    Xs = X if used.size == X.shape[1] else X[:, used]
-    Xs = Xs * np.exp2(-np.frexp(top[used])[1])
-    G = Xs.T @ Xs
+        return used, np.zeros(0), np.zeros((0, 0))
+    unit = np.exp2(-np.frexp(top[used])[1])
+    G = sum(rows.T @ rows for rows in _scaled_blocks(X, o, used, unit))
     norm = np.sqrt(np.diag(G))
-    scale: FloatArray = np.exp2(np.frexp(top[used])[1]) * np.exp2(np.rint(np.log2(norm)))
+    step = np.exp2(np.rint(np.log2(norm)))
+    scale: FloatArray = np.exp2(np.frexp(top[used])[1]) * step
     eigenvalues = np.linalg.eigvalsh(G / np.outer(norm, norm))
     if eigenvalues[0] > GRAM_FULL_RANK * eigenvalues[-1] and rtol is None:
         return used, scale, np.eye(used.size)
-    R = _triangle(Xs / np.exp2(np.rint(np.log2(norm))))
+    parts = [np.linalg.qr(rows / step, mode="r") for rows in _scaled_blocks(X, o, used, unit)]
+    R = parts[0] if len(parts) == 1 else np.linalg.qr(np.concatenate(parts), mode="r")
     s, Vt = np.linalg.svd(R)[1:]
     tol = s[0] * (max(X.shape) * EPS * RANK_FACTOR if rtol is None else rtol)
     h = int(np.count_nonzero(s > tol))
     return used, scale, np.eye(h) if h == used.size else Vt[:h].T
 
 
-def _triangle(X: FloatArray) -> FloatArray:
-    """R of the QR of X, taken block by block so that no copy of X is made."""
-    parts = [np.asarray(np.linalg.qr(X[k : k + BLOCK], mode="r")) for k in range(0, len(X), BLOCK)]
-    return parts[0] if len(parts) == 1 else _triangle(np.concatenate(parts))
+def _scaled_blocks(
+    X: FloatArray, origin: FloatArray, used: IntArray, unit: FloatArray
+) -> Iterator[FloatArray]:
+    """The rows in blocks, so that no copy of X is made: less the origin, used columns, scaled."""
+    whole = used.size == X.shape[1]
+    for k in range(0, len(X), BLOCK):
+        rows = X[k : k + BLOCK]
+        rows = rows - origin if origin.any() else rows
+        yield (rows if whole else rows[:, used]) * unit
 
 
 def collapse(X: FloatArray, rtol: float = 1e-12) -> tuple[IntArray, IntArray]:
@@ -151,11 +182,12 @@ def collapse(X: FloatArray, rtol: float = 1e-12) -> tuple[IntArray, IntArray]:
     top = np.maximum(X.max(axis=0), -X.min(axis=0))
     Xs = X / np.where(top > 0, top, 1.0)
     suspects = _suspects(Xs, rtol)
+    if suspects.size == 0:
+        return np.arange(len(X)), np.arange(len(X))
     leader = np.arange(len(X))
-    if suspects.size:
-        code = _row_codes(Xs[suspects], rtol)
-        _, first, group = np.unique(code, return_index=True, return_inverse=True)
-        leader[suspects] = suspects[first][group]
+    code = _row_codes(Xs[suspects], rtol)
+    _, first, group = np.unique(code, return_index=True, return_inverse=True)
+    leader[suspects] = suspects[first][group]
     first, inverse = np.unique(leader, return_inverse=True)
     return first, inverse.astype(np.int64)
 

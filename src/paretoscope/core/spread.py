@@ -17,6 +17,7 @@ import numpy as np
 from paretoscope.core import confidence
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import GAUSSIAN, Tail
+from paretoscope.core.least_squares import BLOCK
 from paretoscope.errors import UsageError
 
 Bound = Literal["pairs", "arms", "scheffe", "sup"]
@@ -80,7 +81,10 @@ class Spread:
         """Standard deviations of ``x_i - x_0``: 0 for independent arms, the centre for linear ones."""
         if self.v is not None:
             return np.asarray(np.sqrt(self.v))
-        lengths: FloatArray = np.linalg.norm(self._W - self._W.mean(axis=0), axis=1)
+        centre = self._W.mean(axis=0)
+        lengths = np.empty(self.n)
+        for k in range(0, self.n, BLOCK):
+            lengths[k : k + BLOCK] = np.linalg.norm(self._W[k : k + BLOCK] - centre, axis=1)
         return lengths
 
     @cached_property
@@ -129,9 +133,20 @@ class Spread:
         return confidence.event_count(self.n, d) * Q
 
     def certain_width(
-        self, risk: float, d: int, tail: Tail, bounds: tuple[Bound, ...], seed: int = 0
+        self,
+        risk: float,
+        d: int,
+        tail: Tail,
+        bounds: tuple[Bound, ...],
+        *,
+        seed: tuple[int, ...] = (0,),
+        limits: int = 1,
     ) -> Width:
-        """The smallest eta (to 1e-6) that one of the chosen bounds certifies at that risk."""
+        """The smallest eta (to 1e-6) that one of the chosen bounds certifies at that risk.
+
+        The supremum is simulated from ``seed``; ``limits`` such widths will be compared, and the
+        smallest taken.
+        """
         if self.n < 2 or self.widest == 0.0:
             return Width(0.0, "one arm")
         found = []
@@ -141,8 +156,8 @@ class Spread:
             eta = _solve(lambda x: self.failure(x, d, tail, closed), start, risk)
             found.append(Width(eta, self.best_bound(eta, d, tail, closed)))
         if "sup" in bounds and tail is GAUSSIAN and self.W is not None:
-            rng = np.random.default_rng([seed, self.n])
-            eta, _ = confidence.supremum_width(self.W, risk, d, _DRAWS, rng)
+            rng = np.random.default_rng([*seed, self.n])
+            eta, _ = confidence.supremum_width(self.W, risk, d, _DRAWS, rng, limits)
             found.append(Width(eta, "sup"))
         if not found:
             raise UsageError(

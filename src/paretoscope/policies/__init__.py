@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paretoscope.policies.ape import APE
 from paretoscope.policies.base import (
     Certificate,
     Decision,
@@ -21,6 +22,7 @@ from paretoscope.policies.setting import Noise, Setting
 from paretoscope.policies.uniform import Uniform
 
 __all__ = [
+    "APE",
     "EGESH",
     "EGESR",
     "GEGE",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray, freeze
 from paretoscope.core.elimination import Outcome, Widths, achieved_epsilon, refined
 from paretoscope.errors import UsageError
-from paretoscope.policies.base import Certificate, Guarantee, StopReason
+from paretoscope.policies.base import Certificate, Guarantee, RoundForecast, StopReason
 from paretoscope.policies.reading import Reading
 from paretoscope.policies.rounds import (
     ACCEPTED,
@@ -21,7 +21,10 @@ from paretoscope.policies.rounds import (
     RoundState,
     apply_outcome,
     arm_exact,
+    first_state,
+    reopened,
     with_verdicts,
+    without_infeasible,
 )
 from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
 from paretoscope.policies.wording import bound_sentence, certificate
@@ -50,6 +53,10 @@ class CertifiedRounds(RoundPolicy[RoundState]):
     noise: NoiseKind | None = None
     sigma: float | Literal["unknown"] | None = None
 
+    # Verdicts taken back when a candidate that was compared cannot be measured after all: those of arms
+    # that left and were certain to dominate nobody only as long as it was there. See `reopened`.
+    _withdrawn: ClassVar[tuple[int, ...]] = ()
+
     @property
     def guarantee(self) -> Guarantee:
         """Certified unless a policy says otherwise."""
@@ -66,6 +73,14 @@ class CertifiedRounds(RoundPolicy[RoundState]):
     def epsilon_of(self, setting: Setting) -> FloatArray:
         """Tolerance per metric."""
         return resolve_epsilon(setting, self.epsilon)
+
+    def _without_infeasible(self, state: RoundState) -> RoundState:
+        """Who cannot be measured leaves, who was judged by them comes back, until neither happens."""
+        while True:
+            after = reopened(state, without_infeasible(state), self._withdrawn)
+            if after is state:
+                return state
+            state = after
 
     def _advance(self, state: RoundState) -> RoundState:
         """Judge the round if nothing is outstanding; whoever left as near stays only near."""
@@ -145,3 +160,27 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             noise=self.noise_of(state.setting),
             bound=bound_sentence(state.history),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnytimeRounds(CertifiedRounds):
+    """A policy whose widths hold after every measurement: one risk for all, noise of known scale."""
+
+    features: ClassVar[bool] = False
+
+    def _start(self, setting: Setting) -> RoundState:
+        noise = self.noise_of(setting)
+        if noise.unknowns.any():
+            other = "GEGE" if self.features else "Race"
+            raise UsageError(f"{type(self).__name__} needs a known sigma: {other} does not")
+        self.epsilon_of(setting)
+        state = first_state(setting if self.features else setting.unstructured)
+        return replace(state, unit=freeze(noise.sigma)) if noise.sigma.size else state
+
+    def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
+        """The first look; no later one can be told."""
+        state = self.init(setting)
+        asked = int(state.want.sum())
+        if state.stop is not None:
+            return ()
+        return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)

@@ -7,7 +7,7 @@ FixedDesign(budget = T, looks = L):
     w = G-optimal design (uniform when unstructured); pulls ordered so that every prefix is near w
     looks N_1 < ... < N_L = T and risks delta_l are fixed before any data, half of delta on the last
     at look l: least squares on ALL pulls so far, widths z_l sigma s_ij for the pairs of all K arms
-        z_l = min(Q^-1(delta_l / ((K-1) max(K, d))), Scheffe), or Student's with N_l - h degrees
+        z_l = min(Q^-1(delta_l / ((K-1) (K+d-2))), Scheffe), or Student's with N_l - h degrees
         verdicts by the refined rule on all arms, kept for ever             # `elimination`
 
 Nothing in the design depends on the data, so the estimate of each look has its exact law, whatever
@@ -44,7 +44,6 @@ from paretoscope.policies.rounds import (
     RoundState,
     arm_exact,
     first_state,
-    reopened,
     want_round,
 )
 from paretoscope.policies.setting import Setting
@@ -151,10 +150,6 @@ class FixedDesign(CertifiedRounds):
     def _rivals(self, state: RoundState) -> IntArray:
         """Accepted arms too: nothing says yet that they do not dominate the others (`all_stay`)."""
         return np.flatnonzero(~np.isin(state.status, (REJECTED, INFEASIBLE)))
-
-    def _without_infeasible(self, state: RoundState) -> RoundState:
-        """Accepted arms stay in every comparison."""
-        return reopened(state, super()._without_infeasible(state), accepted=False)
 
     def _open(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():

@@ -44,11 +44,11 @@ from paretoscope.policies.reading import (
     with_misfit,
 )
 from paretoscope.policies.rounds import (
+    ACCEPTED,
     RoundState,
     arm_exact,
     first_state,
     joined,
-    reopened,
     want_round,
 )
 from paretoscope.policies.setting import Setting
@@ -70,6 +70,8 @@ class GEGEConfidence(CertifiedRounds):
     scale_from: ScaleFrom = "residuals"
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
+
+    _withdrawn = (ACCEPTED,)
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
@@ -124,10 +126,6 @@ class GEGEConfidence(CertifiedRounds):
             return replace(state, stop=StopReason.SAMPLES)
         return opened
 
-    def _without_infeasible(self, state: RoundState) -> RoundState:
-        """Accepted arms were compared with what was active, not with what comes back."""
-        return reopened(state, super()._without_infeasible(state), accepted=True)
-
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
             return self._judge_exact(state)
@@ -166,7 +164,8 @@ class GEGEConfidence(CertifiedRounds):
         eta, bound = state.accuracy / 2.0, state.label[0]
         if (state.forgone.any() or joined(state)) and self.guarantee.certified:
             d, sigma = len(noise.sigma), float(noise.sigma.max())
-            width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds)
+            fresh = (setting.seed, state.number, 1)
+            width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds, seed=fresh)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"
         twin = setting.model.twin if setting.model.twins else None
         seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound, twin)

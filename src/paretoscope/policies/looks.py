@@ -58,7 +58,8 @@ def size(policy: Race, state: RoundState) -> int:
     look, first = state.number + 1, first_size(policy, state.setting)
     if look == 1:
         return first
-    before, found = int(state.want[state.active].max()), shared_scale(policy, state)
+    # of all, not of those left: who comes back has fewer, and how many depends on the data
+    before, found = int(state.want.max()), shared_scale(policy, state)
     if found is None or look > _LOOKS or not has_end(policy, state.setting):
         return max(before + 1, math.ceil(policy.ratio * before))
     last = _last_size(policy, state.setting, found)

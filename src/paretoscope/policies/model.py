@@ -7,11 +7,9 @@ Rows of features that are equal are one arm; only the first candidate of each is
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from paretoscope.core.confidence import misspecification_factor
 from paretoscope.core.least_squares import ResidualSums
 from paretoscope.core.spread import Spread
 from paretoscope.core.xy_design import xy_optimal_arms
+from paretoscope.policies.memo import Memo, key_of
 
 T = TypeVar("T")
 DesignKind = Literal["g", "xy", "xy-all"]
@@ -28,7 +27,6 @@ DesignKind = Literal["g", "xy", "xy-all"]
 XY_ARMS = 80
 # Relative size of what a difference may have outside the span of the pulls.
 _OUTSIDE = 1e-7
-_MEMO = 512
 
 
 class Plan(NamedTuple):
@@ -101,25 +99,7 @@ class Model(Protocol):
         ...
 
 
-@dataclass
-class _Memo:
-    """Last recently used values; not part of any state."""
-
-    store: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
-
-    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value kept under a key, or made now."""
-        if key in self.store:
-            self.store.move_to_end(key)
-            kept: T = self.store[key]
-            return kept
-        value = self.store[key] = make()
-        if len(self.store) > _MEMO:
-            self.store.popitem(last=False)
-        return value
-
-
-class LinearModel(_Memo):
+class LinearModel(Memo):
     """Means linear in features: V^+ and least squares in coordinates of full rank."""
 
     linear = True
@@ -133,21 +113,25 @@ class LinearModel(_Memo):
             self.first = self.inverse = np.arange(len(X))
         else:
             self.first, self.inverse = self.twin_first, self.twin
-            self.Z = self.Z[self.first]
+            if len(self.first) < len(X):
+                self.Z = self.Z[self.first]
             self.twin = np.arange(len(self.first))
-        self.twins = len(np.unique(self.twin)) < len(self.twin)
+        self.twins = keep_twins and len(self.twin_first) < len(X)
 
     @cached_property
     def difference_rank(self) -> int:
         """Rank of all differences x_i - x_j."""
-        differences = self.Z - self.Z[0]
-        return least_squares.row_basis(differences)[1] if differences.any() else 0
+        return least_squares.difference_rank(self.Z)
+
+    def _rows(self, A: IntArray) -> FloatArray:
+        """Features of some arms; of all of them without a copy."""
+        return self.Z if len(A) == len(self.Z) else self.Z[A]
 
     def designs(
         self, A: IntArray, kinds: tuple[DesignKind, ...], barred: BoolArray
     ) -> tuple[Plan, ...]:
         """G-optimal on A; XY-optimal on its pairs, pulling A or any arm."""
-        key = ("designs", A.tobytes(), kinds, barred.tobytes() if barred.any() else b"")
+        key = ("designs", key_of(A), kinds, key_of(barred) if barred.any() else b"")
         return self.memo(key, lambda: self._designs(A, kinds, barred))
 
     def _designs(
@@ -155,9 +139,9 @@ class LinearModel(_Memo):
     ) -> tuple[Plan, ...]:
         plans = []
         own = A[~barred[A]]
-        if "g" in kinds and len(own) and self.Z[own].any():
+        if "g" in kinds and len(own) and self._rows(own).any():
             weights = np.zeros(len(self.Z))
-            weights[own] = design.g_optimal(self.Z[own]).weights
+            weights[own] = design.g_optimal(self._rows(own)).weights
             plans.append(Plan("g", weights))
         if len(A) <= XY_ARMS:
             pools = {"xy": own, "xy-all": np.flatnonzero(~barred)}
@@ -177,20 +161,29 @@ class LinearModel(_Memo):
 
     def _coordinates(self, A: IntArray, pool: IntArray) -> tuple[FloatArray, FloatArray] | None:
         """A and the pool in full-rank coordinates of the pool; None if they miss a difference of A."""
-        key = ("coordinates", A.tobytes(), pool.tobytes())
-        return self.memo(key, lambda: self._project(A, pool))
+        key = ("coordinates", key_of(A), key_of(pool))
+        B = self.memo(key, lambda: self._basis(A, pool))
+        if B is None:
+            return None
+        ZA, ZP = self._rows(A), self.Z[pool]
+        return (ZA, ZP) if B.shape[0] == B.shape[1] else (ZA @ B, ZP @ B)
 
-    def _project(self, A: IntArray, pool: IntArray) -> tuple[FloatArray, FloatArray] | None:
-        """The coordinates, computed."""
+    def _basis(self, A: IntArray, pool: IntArray) -> FloatArray | None:
+        """A basis of the span of the pool; None if it misses a difference of A.
+
+        A square one spans everything and is made of unit vectors: nothing changes, nothing is missed.
+        """
         if not self.Z[pool].any():
             return None
-        B, _ = least_squares.row_basis(self.Z[pool])
+        B, h = least_squares.row_basis(self.Z[pool])
+        if h == B.shape[0]:
+            return B
         ZA = self.Z[A]
         outside = ZA - (ZA @ B) @ B.T
         drift = outside - outside[0]
         if np.abs(drift).max() > _OUTSIDE * max(1e-300, float(np.abs(ZA - ZA[0]).max())):
             return None
-        return ZA @ B, self.Z[pool] @ B
+        return B
 
     def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
         """Rounded by the chain of `rounding`; XY designs need one pull per point."""
@@ -207,16 +200,17 @@ class LinearModel(_Memo):
 
     def least(self, A: IntArray) -> int:
         """The rank of A."""
-        return self.memo(("least", A.tobytes()), lambda: self._rank(A))
+        return self.memo(("least", key_of(A)), lambda: self._rank(A))
 
     def _rank(self, A: IntArray) -> int:
         """The rank of A, computed; 1 where all features are zero."""
-        return least_squares.row_basis(self.Z[A])[1] if self.Z[A].any() else 1
+        rows = self._rows(A)
+        return least_squares.row_basis(rows)[1] if rows.any() else 1
 
     def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
         """Whitened coordinates of A under V(counts)."""
-        key = ("spread", A.tobytes(), counts.tobytes())
-        return self.memo(key, lambda: self._spread(A, counts))
+        key = ("spread", key_of(A), key_of(counts))
+        return self.memo(key, lambda: self._spread(A, counts), size=len(A) * self.rank)
 
     def _spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
         """The spread, computed."""
@@ -226,8 +220,7 @@ class LinearModel(_Memo):
             return None
         ZA, ZP = found
         W = least_squares.whiten(ZA, least_squares.gram_factor(ZP, counts[pool]))
-        differences = W - W[0]
-        rank = least_squares.row_basis(differences)[1] if differences.any() else 0
+        rank = self.memo(("differences", key_of(A)), lambda: least_squares.difference_rank(ZA))
         return Spread(rank, W=W[_like(self.twin[A])] if self.twins else W)
 
     def estimate(
@@ -275,7 +268,7 @@ def _like(group: IntArray) -> IntArray:
     return np.asarray(first[inverse])
 
 
-class FreeModel(_Memo):
+class FreeModel(Memo):
     """One free mean per candidate: the design is uniform, the estimate is the mean."""
 
     linear = False

@@ -2,7 +2,7 @@
 
     looks l = 1, 2, ... of sizes n_1 < n_2 < ... and risks delta_l that sum to delta
         bring every candidate left to n_l measurements, all data pooled
-        z_l = quantile at delta_l / ((K-1) max(K, d)), K = all that ever raced   # `event_count`
+        z_l = quantile at delta_l / ((K-1) (K+d-2)), K = all that ever raced    # `event_count`
         reject by the refined rule                                               # `elimination`
         leave together, as accepted or near: certainly optimal or within epsilon,
             and certainly not dominating anyone who stays                        # `leave_together`
@@ -42,6 +42,7 @@ from paretoscope.policies.rounds import (
     apply_outcome,
     arm_exact,
     first_state,
+    joined,
     want_up_to,
     with_verdicts,
 )
@@ -75,6 +76,8 @@ class Race(CertifiedRounds):
     ratio: float = 1.35
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
+
+    _withdrawn = (ACCEPTED, NEAR)
 
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
@@ -111,6 +114,8 @@ class Race(CertifiedRounds):
     def _judge(self, state: RoundState) -> RoundState:
         if not state.setting.noisy.any():
             return self._judge_exact(state)
+        if joined(state):  # fewer measurements than the others: how many depends on the data
+            return self._open(state)
         seen = self._read(state)
         if seen is None:
             return self._open(self._noted(state, "none"))

@@ -30,21 +30,20 @@ from paretoscope.core.arrays import FloatArray, IntArray, freeze
 from paretoscope.core.bonuses import ape_reference_bonus, ape_union_bonus, auer_bonus
 from paretoscope.core.elimination import Widths, certain_pairs, refined
 from paretoscope.errors import UsageError
-from paretoscope.policies.base import Guarantee, RoundForecast, StopReason
-from paretoscope.policies.certified import CertifiedRounds, check_choices, check_risk
+from paretoscope.policies.base import Guarantee, StopReason
+from paretoscope.policies.certified import AnytimeRounds, check_choices, check_risk
 from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.reading import Reading, noisy_part
 from paretoscope.policies.rounds import (
+    ACCEPTED,
     ACTIVE,
     NEAR,
     RoundState,
     apply_outcome,
     arm_exact,
-    first_state,
     want_up_to,
     with_verdicts,
 )
-from paretoscope.policies.setting import Setting
 
 Bonus = Literal["auer", "union", "reference"]
 _WHY = {
@@ -55,7 +54,7 @@ _WHY = {
 
 
 @dataclass(frozen=True)
-class Racing(CertifiedRounds):
+class Racing(AnytimeRounds):
     """Racing(delta, epsilon): eliminate whenever the bonuses separate, features ignored.
 
     Parameters
@@ -78,6 +77,8 @@ class Racing(CertifiedRounds):
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
 
+    _withdrawn = (ACCEPTED, NEAR)
+
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
         check_choices("bonus", [self.bonus], ("auer", "union", "reference"))
@@ -88,14 +89,6 @@ class Racing(CertifiedRounds):
     def guarantee(self) -> Guarantee:
         """Certified by the two bonuses that have a proof."""
         return Guarantee(self.bonus != "reference", _WHY[self.bonus])
-
-    def _start(self, setting: Setting) -> RoundState:
-        noise = self.noise_of(setting)
-        if noise.unknowns.any():
-            raise UsageError("Racing needs a known sigma: Race does not")
-        self.epsilon_of(setting)
-        state = first_state(setting.unstructured)
-        return replace(state, unit=freeze(noise.sigma)) if noise.sigma.size else state
 
     def _rivals(self, state: RoundState) -> IntArray:
         """Whoever left as near may still dominate."""
@@ -149,8 +142,8 @@ class Racing(CertifiedRounds):
         if self.bonus == "auer":
             return auer_bonus(n_i, K, d, self.delta) + auer_bonus(n_j, K, d, self.delta)
         if self.bonus == "union":
-            return ape_union_bonus(n_i, n_j, K, d, self.delta)
-        return ape_reference_bonus(n_i, n_j, self.delta)
+            return ape_union_bonus(K, d, self.delta).of(n_i, n_j)
+        return ape_reference_bonus(self.delta).of(n_i, n_j)
 
     def _near(self, state: RoundState, seen: Reading) -> RoundState:
         """A1, P1 and P2 with a tolerance."""
@@ -168,11 +161,3 @@ class Racing(CertifiedRounds):
         t = 1.0 if over else max(1.0, self._tolerance(state, seen, outcome))
         state = replace(state, achieved=freeze(self._in_units(state, t)))
         return replace(state, stop=StopReason.EPSILON) if over else state
-
-    def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
-        """The first look; no later one can be told."""
-        state = self.init(setting)
-        asked = int(state.want.sum())
-        if state.stop is not None:
-            return ()
-        return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)

@@ -178,4 +178,6 @@ def with_misfit(reading: Reading, setting: Setting, counts: IntArray) -> Reading
 def noisy_part(setting: Setting, tally: Tally) -> Tally:
     """A tally of candidates by arm, noisy metrics only."""
     first, noisy = setting.model.first, setting.noisy
+    if len(first) == setting.K and noisy.all():
+        return tally
     return Tally(tally.counts[first], tally.means[first][:, noisy], tally.m2[first][:, noisy])

@@ -18,7 +18,7 @@ import numpy as np
 
 from paretoscope.core.arrays import BoolArray, FloatArray, IntArray, freeze
 from paretoscope.core.elimination import Outcome
-from paretoscope.errors import DataError, UsageError
+from paretoscope.errors import UsageError
 from paretoscope.policies.base import (
     Certificate,
     Counts,
@@ -29,6 +29,7 @@ from paretoscope.policies.base import (
     check_delivery,
 )
 from paretoscope.policies.codec import plain_state
+from paretoscope.policies.exactness import exact_values
 from paretoscope.policies.setting import Setting
 
 ACTIVE, ACCEPTED, NEAR, REJECTED, INFEASIBLE = range(5)
@@ -195,7 +196,7 @@ class RoundPolicy(ABC, Generic[S]):
     def observe(self, state: S, tally: Tally) -> S:
         """Add some of the pulls asked for; judge the round when they are all in."""
         check_delivery(self.allocate(state), tally)
-        exact = _exact_values(state, tally)
+        exact = exact_values(state.exact, state.setting.exact, tally)
         got = state.got.merge(tally)
         state = replace(state, got=got, told=freeze(state.told + tally.counts), exact=exact)
         return self._advance(state)
@@ -325,23 +326,24 @@ def without_infeasible(state: S) -> S:
     return with_verdicts(state, np.flatnonzero(lost), INFEASIBLE)
 
 
-def reopened(before: S, after: S, *, accepted: bool) -> S:
-    """Arms that were rejected by one that has just left as infeasible are active again.
+def reopened(before: S, after: S, withdrawn: tuple[int, ...]) -> S:
+    """What has to be decided again when candidates that were compared turn out not to be measurable.
 
-    Among the candidates that ran, nothing may be better than they are. With ``accepted`` the accepted
-    arms are compared with them once more: a policy that lets those go has not done it.
+    Arms that were rejected by one of them: among the candidates that ran, nothing may be better than
+    they are. Arms whose verdict is one of ``withdrawn`` have left, certainly dominating nobody who
+    stayed; but that is certain only of the arm that dominates each most, and this may be another now.
     """
     new = (after.status == INFEASIBLE) & (before.status != INFEASIBLE)
+    if not new.any():
+        return after
     model = after.setting.model
     back = np.zeros(len(new), dtype=bool)
     for batch in after.decisions:
         if batch.status == _WORDS[REJECTED]:
             back[model.inverse[batch.arm]] = (batch.by >= 0) & new[model.inverse[batch.by]]
     back &= after.status == REJECTED
-    if not back.any():
-        return after
-    if accepted:
-        back |= after.status == ACCEPTED
+    if back.any() or (after.status == ACTIVE).any():  # there is something to compare them with
+        back |= np.isin(after.status, withdrawn)
     return with_verdicts(after, np.flatnonzero(back), ACTIVE)
 
 
@@ -385,23 +387,3 @@ def apply_outcome(state: S, arms: IntArray, outcome: Outcome) -> S:
         by = np.where(outcome.by[at] >= 0, arms[outcome.by[at]], -1)
         state = with_verdicts(state, arms[at], status, outcome.gap[at], outcome.threshold[at], by)
     return state
-
-
-def _exact_values(state: RoundState, tally: Tally) -> FloatArray:
-    """Exact metrics after a delivery; a value that differs on repeat is refused."""
-    if state.exact.shape[1] == 0 or not tally.counts.any():
-        return state.exact
-    columns = state.setting.exact
-    rows = np.flatnonzero(tally.counts)
-    values = tally.means[rows][:, columns]
-    kept = state.exact[rows]
-    differs = (values != kept) & ~np.isnan(kept) | (tally.m2[rows][:, columns] > 0)
-    if differs.any():
-        row, column = (int(k) for k in np.argwhere(differs)[0])
-        raise DataError(
-            f"candidate {rows[row]}: exact metric {np.flatnonzero(columns)[column]} was"
-            f" {kept[row, column]} and is now {values[row, column]}: declare it noisy, or correct it"
-        )
-    exact = state.exact.copy()
-    exact[rows] = values
-    return freeze(exact)

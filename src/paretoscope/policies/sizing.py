@@ -19,6 +19,7 @@ from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.rounding import apportion
 from paretoscope.core.spread import Spread, Width
 from paretoscope.policies.base import RoundForecast
+from paretoscope.policies.memo import key_of
 from paretoscope.policies.model import Model, Plan
 from paretoscope.policies.reading import quantiles, tail_of
 from paretoscope.policies.rounds import RoundRecord, RoundState, want_round
@@ -81,9 +82,11 @@ def size_round(policy: GEGEConfidence, state: RoundState) -> Need | None:
     ends = left > 0.05 * policy.delta
     to_come = _rounds_to_come(policy, accuracy, floor) if ends else None
     risk = schedule.next_risk(left, to_come)
-    arms = ("need", A.tobytes(), state.barred.tobytes())
+    arms = ("need", key_of(A), key_of(state.barred))
     aim = (accuracy, risk, sigma_w, d, noise.kind, policy.designs, policy.bounds)
-    return model.memo((*arms, *aim), lambda: _known_round(policy, state, plans, accuracy, risk))
+    luck = (state.setting.seed, r) if "sup" in policy.bounds else ()  # simulated anew each round
+    make = lambda: _known_round(policy, state, plans, accuracy, risk)  # noqa: E731
+    return model.memo((*arms, *aim, *luck), make)
 
 
 def _floor(policy: GEGEConfidence, state: RoundState) -> float:
@@ -133,7 +136,8 @@ def _known_round(
     tail, sigma_w, d = tail_of(noise), float(noise.sigma.max()), len(noise.sigma)
 
     def width(spread: Spread) -> Width:
-        return spread.certain_width(risk, d, tail, policy.bounds, state.setting.seed)
+        fresh = (state.setting.seed, state.number + 1)
+        return spread.certain_width(risk, d, tail, policy.bounds, seed=fresh, limits=len(plans))
 
     eta = accuracy / 2.0 / sigma_w
     sized = []

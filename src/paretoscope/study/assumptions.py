@@ -17,7 +17,10 @@ from paretoscope.core import diagnostics
 from paretoscope.core.arrays import IntArray
 from paretoscope.core.diagnostics import Effect, Replicates
 from paretoscope.policies.base import Certificate
+from paretoscope.study import agreement
+from paretoscope.study.agreement import Pair
 from paretoscope.study.evidence import FEWEST, Span, fit_test
+from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 
 LEVEL = 0.005
@@ -81,7 +84,9 @@ class _Worst(NamedTuple):
     metric: int
 
 
-def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[Assumption, ...]:
+def examine(
+    problem: Problem, spans: Sequence[Span], *, pooled: bool, pairs: Sequence[Pair] = ()
+) -> tuple[Assumption, ...]:
     """All assumptions with their verdicts, in the order a person would ask.
 
     Parameters
@@ -90,6 +95,8 @@ def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[A
         Complete rounds.
     pooled : bool
         Whether an unknown noise is taken to be the same for all candidates.
+    pairs : list of Pair
+        Complete rounds beside earlier ones.
     """
     if not problem.setting.noisy.any():
         return ()
@@ -97,7 +104,8 @@ def examine(problem: Problem, spans: Sequence[Span], *, pooled: bool) -> tuple[A
     seen = [one for one in seen if one.rep.df >= FEWEST]
     made = [*_linear(problem, spans), *_declared(problem, seen)]
     made += [*_equal(problem, seen, pooled=pooled), _gaussian(problem, seen)]
-    made += [_steady(problem, seen), _warm(problem, seen), *_identity(problem, seen)]
+    made += [_steady(problem, seen), _warm(problem, seen)]
+    made += [*_agree(problem, pairs, pooled=pooled), *_identity(problem, seen)]
     return (*made, _INDEPENDENT)
 
 
@@ -137,8 +145,12 @@ def judged(problem: Problem, certificate: Certificate, found: Sequence[Assumptio
 # ---------------------------------------------------------------- one function per assumption
 
 
+def _noisy(problem: Problem) -> list[Metric]:
+    return [m for m in problem.metrics if not m.exact]
+
+
 def _names(problem: Problem) -> list[str]:
-    return [m.name for m in problem.metrics if not m.exact]
+    return [m.name for m in _noisy(problem)]
 
 
 def _worst(seen: Sequence[Seen], test: Callable[[Seen], Effect]) -> _Worst | None:
@@ -172,7 +184,8 @@ def _linear(problem: Problem, spans: Sequence[Span]) -> list[Assumption]:
             said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
             return [Assumption(LINEAR, "broken", said, "give richer features, or none", p)]
     least = np.min([fit.detectable for fit in fits], axis=0)
-    seen = ", ".join(f"{n} {v:.3g}" for n, v in zip(names, least, strict=True))
+    pairs = zip(_noisy(problem), least.tolist(), strict=True)
+    seen = ", ".join(f"{metric.name} {metric.apart(v)}" for metric, v in pairs)
     said = (
         "the linear model was tested; a root mean square misfit of"
         f" {seen} would have been found with power .8"
@@ -249,7 +262,6 @@ def _gaussian(problem: Problem, seen: Sequence[Seen]) -> Assumption:
 
 def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
     """No drift over time within a round."""
-    names = _names(problem)
     blind = [diagnostics.confounding(one.rep) <= diagnostics.CONFOUNDED for one in seen]
     if seen and all(blind):
         said = "candidates were measured one after the other, so a drift could not be seen"
@@ -259,8 +271,9 @@ def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
         return _unseen("no drift", "no drift over time was assumed without test")
     if worst.ratio > 1.0:
         return Assumption("no drift", "holds", "no trend in time within a round", "", worst.p)
+    metric = _noisy(problem)[worst.metric]
     said = (
-        f"{names[worst.metric]}: the values drift, by {abs(worst.size):.3g} over round"
+        f"{metric.name}: the values drift, by {metric.apart(abs(worst.size))} over round"
         f" {worst.span + 1} (p = {worst.p:.2g})"
     )
     return Assumption("no drift", "broken", said, "steady the instrument and start anew", worst.p)
@@ -268,7 +281,6 @@ def _steady(problem: Problem, seen: Sequence[Seen]) -> Assumption:
 
 def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
     """The start of a round is like the rest of it."""
-    names = _names(problem)
     worst = _worst(seen, lambda one: diagnostics.start(one.rep))
     if worst is None:
         return _unseen("no warm-up", "a warm-up at the start of a round was not looked for")
@@ -276,12 +288,42 @@ def _warm(problem: Problem, seen: Sequence[Seen]) -> Assumption:
         return Assumption("no warm-up", "holds", "rounds begin as they go on", "", worst.p)
     span = seen[worst.span].span
     first = tuple(span.uids[: max(3, int(np.ceil(0.1 * len(span.uids))))])
+    metric = _noisy(problem)[worst.metric]
     said = (
-        f"{names[worst.metric]}: the first {len(first)} measurements of round {worst.span + 1}"
-        f" differ from the rest by {abs(worst.size):.3g} (p = {worst.p:.2g})"
+        f"{metric.name}: the first {len(first)} measurements of round {worst.span + 1}"
+        f" differ from the rest by {metric.apart(abs(worst.size))} (p = {worst.p:.2g})"
     )
     remedy = "warm up before measuring (run --warmup), and start anew"
     return Assumption("no warm-up", "broken", said, remedy, worst.p, first)
+
+
+def _agree(problem: Problem, pairs: Sequence[Pair], *, pooled: bool) -> list[Assumption]:
+    """Rounds tell the same differences between candidates, with the same noise."""
+    name, ids, metrics = "rounds agree", problem.candidates.ids, _noisy(problem)
+    found = [agreement.differences(problem, pair, LEVEL, pooled=pooled) for pair in pairs]
+    worst = agreement.worst([clash for some in found for clash in some])
+    loud = [agreement.noise(problem, pair, LEVEL) for pair in pairs] if pooled else []
+    noise = agreement.worst([clash for some in loud for clash in some])
+    made = []
+    if worst is not None and worst.p <= worst.level:
+        metric = metrics[worst.metric]
+        said = (
+            f"{metric.name}: in round {worst.round} {ids[worst.first]} and {ids[worst.second]} lie"
+            f" otherwise than before, by {metric.apart(worst.size)} (p = {worst.p:.2g})"
+        )
+        remedy = "compare its sheets: columns exchanged, or another unit? Correct them"
+        made.append(Assumption(name, "broken", said, remedy, worst.p))
+    elif worst is not None:
+        said = "every round tells the same differences between candidates"
+        made.append(Assumption(name, "holds", said, "", worst.p))
+    if noise is not None and noise.p <= noise.level:
+        said = (
+            f"{metrics[noise.metric].name}: the noise of round {noise.round} is {noise.size:.2g}"
+            f" times that of the first (p = {noise.p:.2g})"
+        )
+        remedy = "compare its sheets: rows that slipped, or another unit?"
+        made.append(Assumption("steady noise", "noticed", said, remedy, noise.p))
+    return made
 
 
 def _identity(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:

@@ -15,7 +15,10 @@ import numpy as np
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
+from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
+from paretoscope.study import agreement
+from paretoscope.study.agreement import Pair
 from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
 from paretoscope.study.methods import check_points
@@ -47,6 +50,7 @@ class Course:
         self.problem, self.policy, self.base = problem, policy, base
         nothing = np.zeros(problem.K, dtype=np.int64)
         self.carried = nothing if carried is None else carried  # requests before a reframe
+        self.moved = 0  # turns begun so far, those that were begun anew as well
         self.restart()
 
     def restart(self) -> None:
@@ -54,6 +58,7 @@ class Course:
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
         self.checks = 0
+        self.moved += 1
         self.turn = self._turn(self.base)
 
     @property
@@ -72,6 +77,7 @@ class Course:
             self._settle(book)
         while self.stop is None and not self.turn.waiting:
             self._hand_over(book)
+            self.moved += 1
             self.turn = self._turn(self.turn.number + 1)
             self._settle_all(book)
 
@@ -127,8 +133,9 @@ class Course:
 
     @property
     def pools_noise(self) -> bool:
-        """Whether an unknown noise is taken to be the same for all candidates."""
-        return getattr(self.policy, "noise_from", "pooled") != "candidates"
+        """Whether the noise is known, or taken to be the same for all candidates."""
+        own = getattr(self.policy, "noise_from", "pooled") == "candidates"
+        return not (own and self.setting.noise.only(self.setting.noisy).unknowns.any())
 
     def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
         """Replicated points beside the design, where the design alone could not test the fit.
@@ -222,6 +229,12 @@ class Course:
             looks = len(self.policy.look_sizes(self.problem.setting))
             return by_half(self.assumed, book, rounds, tallied, looks)
         return by_round(self.assumed, book, rounds, tallied)
+
+    def pairs(self, book: Book) -> list[Pair]:
+        """Complete rounds beside earlier ones."""
+        rounds = complete_rounds(book, self.base, self.turn.number)
+        past = isinstance(self.policy, FixedDesign | Race)  # equal pulls, whatever was measured
+        return list(agreement.pairs(rounds, lambda uids: self._tally(book, uids), past=past))
 
     def pooled(self, book: Book) -> Tally:
         """Earlier measurements as well: what estimates and pictures are made of, never a verdict."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from paretoscope.core.arrays import IntArray
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
+from paretoscope.policies.ape import APE
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.fixed import FixedDesign, OneShot
@@ -19,6 +20,7 @@ from paretoscope.policies.setting import Setting
 from paretoscope.policies.uniform import Uniform
 
 _KNOWN: dict[str, Any] = {
+    "APE": APE,
     "EGESH": EGESH,
     "EGESR": EGESR,
     "FixedDesign": FixedDesign,
@@ -36,7 +38,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = GEGEConfidence | Race | Racing
+Open = APE | GEGEConfidence | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)

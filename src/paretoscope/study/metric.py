@@ -185,6 +185,17 @@ class Metric(_Options):
         value = -inner if self.goal == "min" else inner
         return math.exp(value) if self.scale == "log" else value
 
+    def apart(self, inner: float) -> str:
+        """A distance on the inner scale as people say it: with its unit, or as a ratio.
+
+        >>> Metric("time", unit="s").apart(0.25), Metric("time", scale="log").apart(0.25)
+        ('0.25 s', '28.4 %')
+        """
+        if self.scale == "linear":
+            return f"{inner:.3g} {self.unit}".strip()
+        ratio = math.exp(min(inner, 700.0))  # no float is larger
+        return f"{100 * (ratio - 1):.3g} %" if ratio < 2 else f"a factor of {ratio:.3g}"
+
     def to_plain(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
         plain = {k: v for k, v in asdict(self).items() if v != _defaults().get(k)}

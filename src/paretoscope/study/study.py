@@ -35,6 +35,8 @@ class Study(Desk):
         Seconds since the epoch; leases are counted by it.
     """
 
+    _tested: tuple[tuple[int, ...], tuple[assumptions.Assumption, ...]] | None = None
+
     # ------------------------------------------------------------ making and opening
 
     @classmethod
@@ -147,12 +149,23 @@ class Study(Desk):
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
-        seen = assumptions.examine(course.assumed, course.spans(book), pooled=course.pools_noise)
+        seen = self._assumptions()
         certificate = assumptions.judged(course.assumed, verdict.certificate, seen)
         certificate = replace(certificate, pulls=int(tally.counts.sum()))  # check points as well
         found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
         earlier = len(book.history)
         return Result(self.problem, verdict, certificate, found, tally.counts, seen, earlier)
+
+    def _assumptions(self) -> tuple[assumptions.Assumption, ...]:
+        """What complete rounds say of the assumptions: worked out once for each of them."""
+        course, book = self._course, self._book
+        key = (book.frames, course.moved, sum(map(len, book.failures.values())))
+        if self._tested is None or self._tested[0] != key:
+            spans, pairs = course.spans(book), course.pairs(book)
+            pools = course.pools_noise
+            found = assumptions.examine(course.assumed, spans, pooled=pools, pairs=pairs)
+            self._tested = key, found
+        return self._tested[1]
 
     @in_turn
     def status(self) -> Status:
