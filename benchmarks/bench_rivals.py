@@ -1,6 +1,7 @@
 """Whole runs of the policies without structure on NoC, beside a check against their slow twins.
 
-One thread; 259 candidates (copies kept), two metrics, sigma 0.5, the features ignored. Each policy
+One thread; 259 candidates (copies kept), two metrics, sigma 0.5; the features are ignored
+except by PAL. Each policy
 first has to give the labels and pulls of its twin on small worlds, value by value. The targets are
 printed, not enforced.
 """
@@ -18,7 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests import rivals
 from tests.conftest import data_file
 
-from paretoscope.policies import APE, EGESH, EGESR, Noise, Race, Racing, Setting
+from paretoscope.policies import APE, EGESH, EGESR, PAL, Noise, Race, Racing, Setting
 from paretoscope.sim import Instance, noc, setting_of, simulate
 
 SIGMA = np.ones(2)
@@ -50,6 +51,18 @@ ROWS: dict[str, tuple[Any, Any, Twin, float | None]] = {
         lambda Y: rivals.ape(Y, SIGMA, 0.1, [0.0] * 2, "reference", 0.0, 900),
         4.0,
     ),
+    "PAL theory": (
+        PAL(0.1),
+        PAL(0.1, max_samples=900),
+        lambda Y: rivals.pal(Y, np.eye(6), SIGMA, 0.1, [0.0] * 2, "theory", 0.05, 900),
+        150e-3,
+    ),
+    "PAL reference": (
+        PAL(0.1, bonus="reference"),
+        PAL(0.1, bonus="reference", max_samples=900),
+        lambda Y: rivals.pal(Y, np.eye(6), SIGMA, 0.1, [0.0] * 2, "reference", 0.05, 900),
+        150e-3,
+    ),
     "Race, known noise": (
         Race(0.1, 0.1),
         Race(0.1, 0.8),
@@ -60,9 +73,9 @@ ROWS: dict[str, tuple[Any, Any, Twin, float | None]] = {
 
 
 @cache
-def world() -> Instance:
+def world(features: bool) -> Instance:
     published = noc(data_file("noc.csv"))
-    return Instance(None, published.mu, published.sigma)
+    return published if features else Instance(None, published.mu, published.sigma)
 
 
 def check_twin(policy: Any, twin: Twin) -> None:
@@ -80,12 +93,13 @@ def check_twin(policy: Any, twin: Twin) -> None:
 def test_run(benchmark: BenchmarkFixture, name: str) -> None:
     policy, small, twin, target = ROWS[name]
     check_twin(small, twin)
-    setting, seeds = setting_of(world()), iter(range(10_000))
+    instance = world(isinstance(policy, PAL))
+    setting, seeds = setting_of(instance), iter(range(10_000))
     spent: list[tuple[float, int]] = []
 
     def once() -> None:
         start = process_time()
-        run = simulate(policy, world(), next(seeds), setting=setting)
+        run = simulate(policy, instance, next(seeds), setting=setting)
         spent.append((process_time() - start, run.pulls))
 
     benchmark.pedantic(once, rounds=8 if target is None or target < 1 else 3, warmup_rounds=1)

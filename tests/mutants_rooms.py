@@ -643,7 +643,7 @@ ROOMS = [
         "rounded down: more pulls than the budget",
     ),
     Mutant(
-        "policies/racing.py",
+        "policies/equal_rounds.py",
         "second = first & within[~first].all(axis=0)",
         "second = first",
         "tests/policies/test_rivals.py::test_racing_is_its_twin",
@@ -676,5 +676,33 @@ ROOMS = [
         "np.where(self.h <= 0.0, self.h, -np.inf)",
         "tests/policies/test_rivals.py::test_ape_is_its_twin",
         "sign: b_t by its lower instead of its upper margins",
+    ),
+    Mutant(
+        "policies/pal.py",
+        "else 2.0 * sigma**2 * level",
+        "else 2.0 * level",
+        "tests/policies/test_rivals.py::test_pal_is_its_twin",
+        "sigma dropped from the width",
+    ),
+    Mutant(
+        "policies/posterior.py",
+        "root @ (root.T @ ((Z * n[:, None]).T @ tally.means))",
+        "root @ (root.T @ (Z.T @ tally.means))",
+        "tests/policies/test_rivals.py::test_pal_is_its_twin",
+        "every arm counts once, however often it was pulled",
+    ),
+    Mutant(
+        "policies/epsilon_pal.py",
+        "np.maximum(state.low, mu - w), np.minimum(state.high, mu + w)",
+        "mu - w, mu + w",
+        "tests/policies/test_rivals.py::test_epsilon_pal_is_its_twin",
+        "boxes are not intersected",
+    ),
+    Mutant(
+        "policies/epsilon_pal.py",
+        "worse = low[U][:, None] + slack",
+        "worse = low[U][:, None]",
+        "tests/policies/test_rivals.py::test_epsilon_pal_is_its_twin",
+        "term dropped: kept without the tolerance",
     ),
 ]

@@ -207,36 +207,118 @@ def threshold(x):
 
 
 def racing(Y, sigma, delta, epsilon, bonus="auer", growth=0.0, cap=10**9):
-    """Labels and pulls; with a tolerance, all that is kept is near."""
+    """Labels and pulls of Racing."""
     K, _, d = Y.shape
+
+    def look(pulls, n):
+        mu = [Y[i, : max(pulls[i], 1)].mean(axis=0) / sigma for i in range(K)]
+        return mu, lambda _i, _j: pair_bonus(bonus, n, n, K, d, delta)
+
+    return equal_rounds(K, look, [e / s for e, s in zip(epsilon, sigma, strict=True)], growth, cap)
+
+
+def pal(Y, X, sigma, delta, epsilon, bonus="theory", growth=0.0, cap=10**9):
+    """Labels and pulls of PAL; the ridge is put on the features as they are."""
+    K, _, d = Y.shape
+    unit = np.asarray(sigma) / max(sigma)
+
+    def look(pulls, n):
+        mu, s = ridge(Y, X, pulls)
+        w = [kernel_width(bonus, n, K, d, delta, max(sigma)) * si for si in s]
+        return [m / unit for m in mu], lambda i, j: w[i] + w[j]
+
+    return equal_rounds(K, look, [e / u for e, u in zip(epsilon, unit, strict=True)], growth, cap)
+
+
+def kernel_width(bonus, t, K, d, delta, sigma):
+    """sqrt(b_t)."""
+    level = log(K * d * np.pi**2 * t**2 / (6 * delta))
+    return sqrt(level / 5 if bonus == "reference" else 2 * sigma**2 * level)
+
+
+def ridge(Y, X, pulls):
+    """Estimates and deviations of every arm, sums over single measurements."""
+    V, S = 1e-6 * np.eye(X.shape[1]), np.zeros((X.shape[1], Y.shape[2]))
+    for x, y, n in zip(X, Y, pulls, strict=True):
+        for value in y[:n]:
+            V, S = V + np.outer(x, x), S + np.outer(x, value)
+    inverse = np.linalg.inv(V)
+    return [x @ inverse @ S for x in X], [sqrt(x @ inverse @ x) for x in X]
+
+
+def equal_rounds(K, look, eps, growth, cap):
+    """Auer's three sets on equal counts; with a tolerance, all that is kept is near.
+
+    ``look(pulls, n)`` gives means and b(i, j).
+    """
+    d = len(eps)
     alive, found, pulls, n = list(range(K)), [""] * K, np.zeros(K, dtype=int), 0
     while len(alive) > 1 or (alive and "near" in found):
         n += max(1, int(growth * n))
         if pulls.sum() + sum(n - pulls[i] for i in alive) > cap:
             return found, pulls
         pulls[alive] = n
-        mu = {i: Y[i, :n].mean(axis=0) / sigma for i in alive}
-        b = pair_bonus(bonus, n, n, K, d, delta)
-        eps = [e / s for e, s in zip(epsilon, sigma, strict=True)]
+        mu, b = look(pulls, n)
 
         def m(i, j, mu=mu):
             return min(mu[j][c] - mu[i][c] for c in range(d))
 
-        def M_eps(i, j, mu=mu, eps=eps):
+        def M_eps(i, j, mu=mu):
             return max(0.0, *(mu[i][c] + eps[c] - mu[j][c] for c in range(d)))
 
-        A1 = [i for i in alive if all(m(i, j) < b for j in alive if j != i)]
-        P1 = [i for i in A1 if all(M_eps(i, j) >= b for j in A1 if j != i)]
+        A1 = [i for i in alive if all(m(i, j) < b(i, j) for j in alive if j != i)]
+        P1 = [i for i in A1 if all(M_eps(i, j) >= b(i, j) for j in A1 if j != i)]
         rest = [i for i in A1 if i not in P1]
-        P2 = [j for j in P1 if all(M_eps(i, j) >= b for i in rest)]
+        P2 = [j for j in P1 if all(M_eps(i, j) >= b(i, j) for i in rest)]
         for i in alive:
             found[i] = "out" if i not in A1 else found[i]
         for i in P2:
-            found[i] = "near" if any(epsilon) else "in"
+            found[i] = "near" if any(eps) else "in"
         alive = [i for i in A1 if i not in P2]
     for i in alive:
         found[i] = "in"
     return found, pulls
+
+
+def epsilon_pal(Y, X, first, sigma, delta, epsilon, bonus="theory", growth=0.0, cap=10**9):
+    """Labels and pulls of epsilon-PAL from the first pulls on, one metric of one arm at a time."""
+    K, _, d = Y.shape
+    unit = np.asarray(sigma) / max(sigma)
+    eps = [e / u for e, u in zip(epsilon, unit, strict=True)]
+    pulls, word = np.array(first), [""] * K
+    low, high = [[-inf] * d for _ in range(K)], [[inf] * d for _ in range(K)]
+    while True:
+        mu, s = ridge(Y, X, pulls)
+        for i in range(K):
+            w = kernel_width(bonus, int(pulls.sum()), K, d, delta, max(sigma)) * s[i]
+            for c in range(d):
+                low[i][c] = max(low[i][c], mu[i][c] / unit[c] - w)
+                high[i][c] = max(low[i][c], min(high[i][c], mu[i][c] / unit[c] + w))
+        alive = [i for i in range(K) if word[i] != "out"]
+        front = [i for i in alive if not any(naive_dominates(low[j], low[i]) for j in alive)]
+        for i in alive:
+            covered = any(all(high[i][c] <= low[j][c] + eps[c] for c in range(d)) for j in front)
+            if word[i] == "" and i not in front and covered:
+                word[i] = "out"
+        alive = [i for i in range(K) if word[i] != "out"]
+        for i in [i for i in alive if word[i] == ""]:
+            least = [low[i][c] + eps[c] for c in range(d)]
+            if not any(naive_dominates(high[j], least) for j in alive if j != i):
+                word[i] = "near" if any(eps) else "in"
+        if "" not in word:
+            return word, pulls
+        at = max(alive, key=lambda i: sum((high[i][c] - low[i][c]) ** 2 for c in range(d)))
+        more = max(1, int(growth * pulls[at]))
+        if pulls.sum() + more > cap:
+            return word, pulls
+        pulls[at] += more
+
+
+def naive_dominates(a, b):
+    """Whether a is at least b everywhere and above it somewhere."""
+    return all(x >= y for x, y in zip(a, b, strict=True)) and any(
+        x > y for x, y in zip(a, b, strict=True)
+    )
 
 
 # ---------------------------------------------------------------- adaptive Pareto exploration

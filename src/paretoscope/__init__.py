@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     )
     from paretoscope.policies.ape import APE
     from paretoscope.policies.ege import EGESH, EGESR
+    from paretoscope.policies.epsilon_pal import EpsilonPAL
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
+    from paretoscope.policies.pal import PAL
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
     from paretoscope.policies.uniform import Uniform
@@ -48,9 +50,11 @@ _NAMES = {
     "APE": "paretoscope.policies.ape",
     "EGESH": "paretoscope.policies.ege",
     "EGESR": "paretoscope.policies.ege",
+    "EpsilonPAL": "paretoscope.policies.epsilon_pal",
     "FixedDesign": "paretoscope.policies.fixed",
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
+    "PAL": "paretoscope.policies.pal",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
     "Uniform": "paretoscope.policies.uniform",
@@ -61,7 +65,9 @@ __all__ = [
     "EGESH",
     "EGESR",
     "GEGE",
+    "PAL",
     "DataError",
+    "EpsilonPAL",
     "FixedDesign",
     "LedgerError",
     "Metric",

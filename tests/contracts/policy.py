@@ -13,6 +13,8 @@ from paretoscope.policies import (
     EGESH,
     EGESR,
     GEGE,
+    PAL,
+    EpsilonPAL,
     FixedDesign,
     OneShot,
     Race,
@@ -50,6 +52,12 @@ POLICIES = {
     "ape-one-by-one": APE(0.1, growth=0.0, max_rounds=90),
     "ape-epsilon": APE(0.1, 0.3, growth=0.3),
     "ape-reference": APE(0.1, bonus="reference", growth=0.5, max_samples=900),
+    "pal": PAL(0.1, growth=0.2, max_rounds=60),
+    "pal-one-by-one": PAL(0.1, growth=0.0, max_rounds=40),
+    "pal-epsilon": PAL(0.1, 0.3, growth=0.2),
+    "pal-reference": PAL(0.1, bonus="reference", max_samples=900),
+    "epsilon-pal": EpsilonPAL(0.1, 0.2, growth=0.3),
+    "epsilon-pal-reference": EpsilonPAL(0.1, bonus="reference", growth=0.0, max_rounds=90),
 }
 KNOWN_NOISE_ONLY = {
     "gege-corrected",
@@ -62,6 +70,12 @@ KNOWN_NOISE_ONLY = {
     "ape-one-by-one",
     "ape-epsilon",
     "ape-reference",
+    "pal",
+    "pal-one-by-one",
+    "pal-epsilon",
+    "pal-reference",
+    "epsilon-pal",
+    "epsilon-pal-reference",
 }
 WORLDS = {
     "linear": {"linear": True},

@@ -15,6 +15,8 @@ from paretoscope.policies import (
     EGESH,
     EGESR,
     GEGE,
+    PAL,
+    EpsilonPAL,
     FixedDesign,
     Noise,
     OneShot,
@@ -74,6 +76,8 @@ def policies_for(setting):
     if not setting.noise.unknowns.any():
         some.append(Racing(0.1, max_samples=CAP, growth=0.3))
         some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
+        some.append(PAL(0.1, max_samples=CAP, growth=0.3))
+        some.append(EpsilonPAL(0.1, max_samples=CAP, growth=1.0, max_rounds=20))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]
     if not setting.exact.any() and setting.zeta is None:

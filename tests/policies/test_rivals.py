@@ -11,6 +11,8 @@ from paretoscope.policies import (
     EGESH,
     EGESR,
     GEGE,
+    PAL,
+    EpsilonPAL,
     Noise,
     Race,
     Racing,
@@ -98,6 +100,43 @@ def test_ape_is_its_twin(bonus, seed):
     growth = 0.1 * (seed % 3)
     policy = APE(0.1, bonus=bonus, growth=growth, max_samples=600)
     expected = rivals.ape(Y, sigma, 0.1, epsilon.tolist(), bonus, growth, 600)
+    same(policy, setting, Y, expected)
+
+
+def linear_values(seed, K, h, d, N, spread=3.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((K, h))
+    mu = spread * X @ rng.standard_normal((h, d))
+    return X, mu[:, None, :] + rng.standard_normal((K, N, d))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("bonus", ["theory", "reference"])
+def test_pal_is_its_twin(bonus, seed):
+    rng = np.random.default_rng([seed, 5])
+    K, d = int(rng.integers(3, 8)), int(rng.integers(1, 4))
+    sigma, epsilon = rng.uniform(0.5, 1.5, d), rng.uniform(0.5, 1.5, d) * (seed % 2)
+    X, Y = linear_values(seed, K, 2, d, 400)
+    growth = 0.1 * (seed % 3)
+    policy = PAL(0.1, bonus=bonus, growth=growth, max_samples=400)
+    expected = rivals.pal(Y, X, sigma, 0.1, epsilon.tolist(), bonus, growth, 400)
+    same(policy, study(X, d=d, noise=Noise(sigma), epsilon=epsilon), Y, expected)
+    free = study(K=K, d=d, noise=Noise(sigma), epsilon=epsilon)  # the identity as features
+    same(policy, free, Y, rivals.pal(Y, np.eye(K), sigma, 0.1, epsilon, bonus, growth, 400))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("bonus", ["theory", "reference"])
+def test_epsilon_pal_is_its_twin(bonus, seed):
+    rng = np.random.default_rng([seed, 6])
+    K, d = int(rng.integers(3, 8)), int(rng.integers(1, 4))
+    sigma, epsilon = rng.uniform(0.5, 1.5, d), rng.uniform(0.5, 1.5, d) * (seed % 2)
+    X, Y = linear_values(seed, K, 2, d, 300)
+    policy = EpsilonPAL(0.1, bonus=bonus, growth=0.2 * (seed % 3), max_samples=300)
+    setting = study(X, d=d, noise=Noise(sigma), epsilon=epsilon)
+    first, more = policy.allocate(policy.init(setting)), policy.growth
+    assert first.sum() == 2
+    expected = rivals.epsilon_pal(Y, X, first, sigma, 0.1, epsilon.tolist(), bonus, more, 300)
     same(policy, setting, Y, expected)
 
 
@@ -194,6 +233,9 @@ def test_only_the_published_bonus_of_the_experiments_certifies_nothing():
         lambda: Racing(0.0),
         lambda: APE(0.1, bonus="auer"),
         lambda: APE(0.1, growth=-0.1),
+        lambda: PAL(0.1, bonus="auer"),
+        lambda: PAL(0.1, growth=1.1),
+        lambda: EpsilonPAL(2.0),
     ],
 )
 def test_arguments_that_make_no_sense(wrong):
@@ -211,7 +253,11 @@ CERTIFIED = {
     "racing union": Racing(0.1, 0.05, bonus="union", growth=0.1),
     "ape": APE(0.1, 0.05, growth=0.3),
 }
-ALL = CERTIFIED | {"ege-sh": EGESH(400), "ege-sr": EGESR(400)}
+KERNEL = {
+    "pal": PAL(0.1, 0.05, growth=0.1),
+    "epsilon-pal": EpsilonPAL(0.1, 0.05, growth=0.3),
+}
+ALL = (CERTIFIED | KERNEL) | {"ege-sh": EGESH(400), "ege-sr": EGESR(400)}
 
 
 def noise_for(name, d=2):
@@ -242,36 +288,44 @@ def test_exact_metrics_alone_and_beside_noisy_ones(name):
     assert answer(policy, beside, mu, [0.1, 0.0]).answer.tolist() == [True, False, True, False]
 
 
-@pytest.mark.parametrize("name", CERTIFIED)
+@pytest.mark.parametrize("name", [*CERTIFIED, "pal"])
 def test_ties_and_duplicates_are_near(name):
     mu = [[1, 1], [1, 1], [0, 0], [1, 1]]
-    verdict = answer(CERTIFIED[name], study(K=4, noise=noise_for(name)), mu, 0.1, most=400)
+    verdict = answer(ALL[name], study(K=4, noise=noise_for(name)), mu, 0.1, most=400)
     assert verdict.near.tolist() == [True, True, False, True]
     assert verdict.rejected.tolist() == [False, False, True, False]
-    assert verdict.certificate.certified
+    assert verdict.certificate.certified is (name in CERTIFIED)
     assert 0 < verdict.certificate.achieved_epsilon.max() <= 0.05
 
 
-@pytest.mark.parametrize(
-    "policy", [Race(0.1, max_samples=500), Racing(0.1, max_samples=500), APE(0.1, max_samples=500)]
-)
-def test_ties_without_a_tolerance_end_at_the_cap(policy):
+def test_epsilon_pal_keeps_a_cover():
+    mu = [[1, 1], [1, 1], [0, 0], [1, 1]]
+    verdict = answer(ALL["epsilon-pal"], study(K=4, sigma=0.1), mu, 0.1, most=400)
+    assert verdict.near[[0, 1, 3]].any()
+    assert verdict.rejected[2]
+    assert "covers the front" in verdict.certificate.reason
+    assert not verdict.certificate.certified
+
+
+@pytest.mark.parametrize("kind", [Race, Racing, APE, PAL, EpsilonPAL])
+def test_ties_without_a_tolerance_end_at_the_cap(kind):
+    policy = kind(0.1, max_samples=500)
     setting = study(K=3, sigma=0.1)
     state = drive(policy, setting, [[1, 1], [1, 1], [0, 0]], 0.1, most=400)[-1]
     verdict = policy.verdict(state)
     assert state.stop is StopReason.SAMPLES
     assert verdict.undecided.tolist() == [True, True, False]
     assert not verdict.certificate.certified
-    capped = type(policy)(0.1, max_rounds=2)
+    capped = kind(0.1, max_rounds=2)
     assert drive(capped, setting, [[1, 1], [1, 1], [0, 0]], 0.1)[-1].stop is StopReason.ROUNDS
 
 
-@pytest.mark.parametrize("name", CERTIFIED)
+@pytest.mark.parametrize("name", CERTIFIED | KERNEL)
 def test_an_epsilon_above_every_gap_keeps_all_and_stops_soon(name):
-    policy = type(CERTIFIED[name])(0.1, 50.0)
+    policy = type(ALL[name])(0.1, 50.0)
     verdict = answer(policy, study(K=4, noise=noise_for(name)), TRADE, 0.1)
     assert verdict.answer.sum() + verdict.rejected.sum() == 4
-    assert verdict.certificate.certified
+    assert verdict.certificate.certified is (name in CERTIFIED)
     assert verdict.certificate.pulls <= 4 * 40
 
 

@@ -9,8 +9,10 @@ import pytest
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies.ape import APE
 from paretoscope.policies.ege import EGESH, EGESR
+from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
+from paretoscope.policies.pal import PAL
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
@@ -44,6 +46,8 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         Race(0.1, 0.2, noise_from="pooled"),
         Racing(0.1, 0.2, bonus="union"),
         APE(0.1, 0.2, growth=0.0),
+        PAL(0.1, bonus="reference"),
+        EpsilonPAL(0.1, 0.2, max_rounds=5),
     ],
 )
 def test_methods_are_written_down_and_read_back(policy):
@@ -109,7 +113,7 @@ def test_terms_that_would_never_end_are_refused():
     for policy in (GEGE(delta=0.1, epsilon=0.1), GEGE(delta=0.1, max_rounds=3), Uniform(10)):
         check_terms(policy, KNOWN)
     check_terms(GEGE(delta=0.1), EXACT)
-    for endless in (GEGE(delta=0.1), Race(0.1), Racing(0.1), APE(0.1)):
+    for endless in (GEGE(delta=0.1), Race(0.1), Racing(0.1), APE(0.1), PAL(0.1)):
         with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):
             check_terms(endless, KNOWN)
     with pytest.raises(UsageError, match="below one measurement"):

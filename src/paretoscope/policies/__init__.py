@@ -14,8 +14,10 @@ from paretoscope.policies.base import (
 )
 from paretoscope.policies.codec import from_plain, to_plain
 from paretoscope.policies.ege import EGESH, EGESR
+from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
+from paretoscope.policies.pal import PAL
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
@@ -26,8 +28,10 @@ __all__ = [
     "EGESH",
     "EGESR",
     "GEGE",
+    "PAL",
     "Certificate",
     "Decision",
+    "EpsilonPAL",
     "FixedDesign",
     "Guarantee",
     "Noise",

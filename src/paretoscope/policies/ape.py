@@ -30,6 +30,7 @@ from paretoscope.core.elimination import Widths, refined
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Guarantee, StopReason, Tally, Verdict
 from paretoscope.policies.certified import AnytimeRounds, check_choices, check_risk
+from paretoscope.policies.equal_rounds import check_growth
 from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.pairs import PairTables, Shelf, build, with_one
 from paretoscope.policies.reading import Reading, noisy_part
@@ -78,8 +79,7 @@ class APE(AnytimeRounds):
     def __post_init__(self) -> None:
         check_risk(self.delta, self.epsilon)
         check_choices("bonus", [self.bonus], ("union", "reference"))
-        if not 0.0 <= self.growth <= 1.0:
-            raise UsageError(f"growth = {self.growth}: a share between 0 and 1 of the pulls so far")
+        check_growth(self.growth)
 
     @property
     def guarantee(self) -> Guarantee:

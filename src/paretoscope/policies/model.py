@@ -221,7 +221,7 @@ class LinearModel(Memo):
         ZA, ZP = found
         W = least_squares.whiten(ZA, least_squares.gram_factor(ZP, counts[pool]))
         rank = self.memo(("differences", key_of(A)), lambda: least_squares.difference_rank(ZA))
-        return Spread(rank, W=W[_like(self.twin[A])] if self.twins else W)
+        return Spread(rank, W=W[like(self.twin[A])] if self.twins else W)
 
     def estimate(
         self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
@@ -234,7 +234,7 @@ class LinearModel(Memo):
         fit = least_squares.estimate(ZP, counts[pool], means[pool])
         residual = least_squares.residual_ss(ZP, counts[pool], means[pool], m2[pool], fit)
         mu = fit.means(ZA)
-        return Estimates(mu[_like(self.twin[A])] if self.twins else mu, residual)
+        return Estimates(mu[like(self.twin[A])] if self.twins else mu, residual)
 
     def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
         """Square roots of the leverages."""
@@ -262,7 +262,7 @@ class LinearModel(Memo):
         return np.asarray(beta[np.ix_(at, at)])
 
 
-def _like(group: IntArray) -> IntArray:
+def like(group: IntArray) -> IntArray:
     """For each arm, the position of the first arm of its group."""
     _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
     return np.asarray(first[inverse])

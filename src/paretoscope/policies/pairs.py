@@ -22,7 +22,7 @@ from paretoscope.policies.reading import noisy_part
 from paretoscope.policies.rounds import INFEASIBLE, RoundState
 
 # Tables kept beside a model: one for each run that goes on at the same time.
-_KEPT = 4
+_KEPT = 2
 
 
 class PairTables:

@@ -21,29 +21,19 @@ guaranteed with 'reference', which the GEGE paper's experiments ran. sigma must 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
 
-from paretoscope.core.arrays import FloatArray, IntArray, freeze
+from paretoscope.core.arrays import FloatArray
 from paretoscope.core.bonuses import ape_reference_bonus, ape_union_bonus, auer_bonus
-from paretoscope.core.elimination import Widths, certain_pairs, refined
-from paretoscope.errors import UsageError
-from paretoscope.policies.base import Guarantee, StopReason
-from paretoscope.policies.certified import AnytimeRounds, check_choices, check_risk
-from paretoscope.policies.gege import MOST_SAMPLES
+from paretoscope.core.elimination import Widths
+from paretoscope.policies.base import Guarantee
+from paretoscope.policies.certified import check_choices
+from paretoscope.policies.equal_rounds import EqualRounds
 from paretoscope.policies.reading import Reading, noisy_part
-from paretoscope.policies.rounds import (
-    ACCEPTED,
-    ACTIVE,
-    NEAR,
-    RoundState,
-    apply_outcome,
-    arm_exact,
-    want_up_to,
-    with_verdicts,
-)
+from paretoscope.policies.rounds import RoundState
 
 Bonus = Literal["auer", "union", "reference"]
 _WHY = {
@@ -54,7 +44,7 @@ _WHY = {
 
 
 @dataclass(frozen=True)
-class Racing(AnytimeRounds):
+class Racing(EqualRounds):
     """Racing(delta, epsilon): eliminate whenever the bonuses separate, features ignored.
 
     Parameters
@@ -73,53 +63,15 @@ class Racing(AnytimeRounds):
     epsilon: float = 0.0
     _: KW_ONLY
     bonus: Bonus = "auer"
-    growth: float = 0.05
-    max_rounds: int | None = None
-    max_samples: int = MOST_SAMPLES
-
-    _withdrawn = (ACCEPTED, NEAR)
 
     def __post_init__(self) -> None:
-        check_risk(self.delta, self.epsilon)
+        super().__post_init__()
         check_choices("bonus", [self.bonus], ("auer", "union", "reference"))
-        if not 0.0 <= self.growth <= 1.0:
-            raise UsageError(f"growth = {self.growth}: a share between 0 and 1 of the pulls so far")
 
     @property
     def guarantee(self) -> Guarantee:
         """Certified by the two bonuses that have a proof."""
         return Guarantee(self.bonus != "reference", _WHY[self.bonus])
-
-    def _rivals(self, state: RoundState) -> IntArray:
-        """Whoever left as near may still dominate."""
-        return np.flatnonzero((state.status == ACTIVE) | (state.status == NEAR))
-
-    def _open(self, state: RoundState) -> RoundState:
-        if not state.setting.noisy.any():
-            return self._measure_exact(state)
-        if self.max_rounds is not None and state.number >= self.max_rounds:
-            return replace(state, stop=StopReason.ROUNDS)
-        before = int(state.got.counts[state.active].max())
-        counts = np.zeros(state.setting.K, dtype=np.int64)
-        counts[state.active] = before + max(1, int(self.growth * before))
-        opened = want_up_to(state, counts, risk=self.delta, label=("", "equal"))
-        asked = int(self.allocate(opened).sum())
-        if state.spent + asked > self.max_samples:
-            return replace(state, stop=StopReason.SAMPLES)
-        return opened if asked else self._advance(opened)
-
-    def _judge(self, state: RoundState) -> RoundState:
-        if not state.setting.noisy.any():
-            return self._judge_exact(state)
-        seen = self._read(state)
-        state = replace(state, accuracy=seen.accuracy)
-        state = replace(state, history=self._noted(state, seen.bound).history[-1:])
-        if self.epsilon_of(state.setting).any():
-            state = self._near(state, seen)
-        else:
-            outcome = refined(seen.mu, seen.widths, arm_exact(state, seen.arms))
-            state = self._settle(state, seen, outcome)
-        return state if state.stop is not None else self._open(state)
 
     def _read(self, state: RoundState) -> Reading:
         """Means of all pulls so far, with the bonuses of the counts there are."""
@@ -144,20 +96,3 @@ class Racing(AnytimeRounds):
         if self.bonus == "union":
             return ape_union_bonus(K, d, self.delta).of(n_i, n_j)
         return ape_reference_bonus(self.delta).of(n_i, n_j)
-
-    def _near(self, state: RoundState, seen: Reading) -> RoundState:
-        """A1, P1 and P2 with a tolerance."""
-        exact, noisy = arm_exact(state, seen.arms), state.setting.noisy
-        outcome = refined(seen.mu, seen.widths, exact)
-        kept = np.flatnonzero(~outcome.rejected)
-        unit, rest = self.epsilon_of(state.setting)[noisy], None if exact is None else exact[kept]
-        within, _ = certain_pairs(seen.mu[kept], seen.widths.restricted(kept), unit, rest)
-        first = within.all(axis=1)
-        second = first & within[~first].all(axis=0)
-        none = np.zeros_like(outcome.rejected)
-        state = apply_outcome(state, seen.arms, replace(outcome, accepted=none))
-        state = with_verdicts(state, seen.arms[kept[second]], NEAR)
-        over = len(state.active) == 0
-        t = 1.0 if over else max(1.0, self._tolerance(state, seen, outcome))
-        state = replace(state, achieved=freeze(self._in_units(state, t)))
-        return replace(state, stop=StopReason.EPSILON) if over else state

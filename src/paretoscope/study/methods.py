@@ -11,9 +11,11 @@ from paretoscope.errors import DataError, ParetoscopeError, UsageError
 from paretoscope.policies.ape import APE
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
+from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
+from paretoscope.policies.pal import PAL
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
@@ -23,10 +25,12 @@ _KNOWN: dict[str, Any] = {
     "APE": APE,
     "EGESH": EGESH,
     "EGESR": EGESR,
+    "EpsilonPAL": EpsilonPAL,
     "FixedDesign": FixedDesign,
     "GEGE": GEGEConfidence,
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
+    "PAL": PAL,
     "Race": Race,
     "Racing": Racing,
     "Uniform": Uniform,
@@ -38,7 +42,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = APE | GEGEConfidence | Race | Racing
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
