@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from paretoscope.bench.entrants import fingerprint
@@ -68,12 +69,13 @@ def cells_of(
     """All cells, world by world; ``only`` these entrants."""
     seed = experiment.seed if seed is None else seed
     chosen = [e for e in experiment.entrants if not only or e.name in only]
-    for world in experiment.worlds:
-        for place, value in enumerate(experiment.places(world)):
-            for entrant in chosen if experiment.entrants else [NOBODY]:
-                count = experiment.runs_of(entrant, place, runs)
-                if count and entrant.name not in world.without:
-                    yield Cell(experiment, world, value, entrant, count, seed)
+    places = [(w, k, v) for w in experiment.worlds for k, v in enumerate(experiment.places(w))]
+    for (world, place, value), entrant in product(
+        places, chosen if experiment.entrants else [NOBODY]
+    ):
+        count = experiment.runs_of(entrant, place, runs)
+        if count and entrant.name not in world.without:
+            yield Cell(experiment, world, value, entrant, count, seed)
 
 
 def joined_by(experiment: Experiment, strangers: list[Entrant]) -> Experiment:
