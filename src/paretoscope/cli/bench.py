@@ -19,7 +19,7 @@ from paretoscope.cli.lazy import UNCERTIFIED
 from paretoscope.cli.options import json_option
 from paretoscope.errors import UsageError
 
-_HELP = """Run the experiments of the GEGE paper, and compare results.
+_HELP = """Run the experiments of the GEGE paper, and compare results (each command: --json too).
 
 \b
 paretoscope bench list
