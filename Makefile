@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long check format lint bench-core bench-policies lock clean setup
+.PHONY: demo test test-long test-oldest check format lint docs dist bench-core bench-policies bench-peers lock clean setup
 
 setup: $(VENV)/.ready
 
@@ -43,9 +43,23 @@ bench-core: setup ## speed of the kernels beside their peers, each row checked f
 bench-policies: setup ## speed of the other policies, each row checked against its slow twin
 	$(BIN)/python -m pytest benchmarks/bench_rivals.py -c benchmarks/pytest.ini -s
 
+bench-peers: setup ## the same noisy task for another tool and for this one
+	$(BIN)/python examples/compare_optuna.py
+
+docs: setup ## the pages in docs/_build/html; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+dist: setup ## wheel and sdist in dist/, the wheel tried in an empty environment
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python packaging/check_wheel.py dist
+
+test-oldest: setup ## core tests with the oldest versions that pyproject.toml allows
+	PYTHON=$(PYTHON) $(BIN)/python packaging/oldest.py
+
 lock: setup ## refresh the pinned development environment
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --group dev --all-extras pyproject.toml --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	rm -rf $(VENV) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

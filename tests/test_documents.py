@@ -11,15 +11,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# made by `make docs` from the commands themselves
+MADE = {ROOT / "docs" / "reference" / "commands.md"}
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(set((ROOT / "docs").rglob("*.md")) - MADE),
+]
+# in a tutorial every block stands on those before it
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+STEP = re.compile(r"```(?:(\w+)|{code-block} \w+\n:caption: ([\w.]+)\n)\n(.*?)```", re.DOTALL)
+STATES = {0, 3, 6}  # certified, stopped uncertified, waiting for values: none is an error
 BIN = Path(sys.executable).parent
 
 
 def blocks(language):
     """Code blocks of a language in all documents, with where they stand."""
     found = []
-    for path in DOCUMENTS:
+    for path in sorted(set(DOCUMENTS) - set(TUTORIALS)):
         for k, (name, body) in enumerate(BLOCK.findall(path.read_text(encoding="utf-8"))):
             if name == language:
                 found.append(pytest.param(body, id=f"{path.name}-{k}"))
@@ -68,8 +78,33 @@ def test_console_blocks_run(body, tmp_path):
             timeout=60,
             check=False,
         )
-        states = {0, 3, 6}  # certified, stopped uncertified, waiting for values: none is an error
-        assert done.returncode in states, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode in STATES, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
+def test_tutorials_run_from_the_first_block_to_the_last(path, tmp_path):
+    ran = 0
+    for language, caption, body in STEP.findall(path.read_text(encoding="utf-8")):
+        if caption:
+            (tmp_path / caption).write_text(body, encoding="utf-8")
+            continue
+        lines = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+        commands = {"console": [["/bin/bash", "-c", line] for line in lines]}
+        commands["python"] = [[sys.executable, "-W", "error", "-c", body]]
+        for command in commands.get(language, []):
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment(),
+                capture_output=True,
+                text=True,
+                timeout=200,
+                check=False,
+            )
+            assert done.returncode in STATES, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+            assert done.stdout.strip() or ">" in command[-1], f"shows nothing: {command[-1]}"
+            ran += 1
+    assert ran > 3
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -18,7 +18,7 @@ from paretoscope.policies.gege import GEGE
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.uniform import Uniform
-from paretoscope.study import Candidates, Metric, parse_metric
+from paretoscope.study import Candidates, Metric, parse_metric, plugins
 from paretoscope.study.methods import TIMED_LOOKS, TIMED_ROUNDS, Wishes, fixed_design
 from paretoscope.table import read_candidates
 
@@ -229,10 +229,19 @@ def _method(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "a
         "uniform": lambda wishes: Uniform(wishes.budget or 0),
     }
     if name not in kinds:
-        raise UsageError(f"method {name!r}: give auto, {', '.join([*rounds, *kinds])}")
+        return _installed(name, wishes, [*rounds, *kinds])
     if wishes.budget is None:
         raise UsageError(f"method {name} needs --budget, the measurements it may spend")
     return kinds[name](wishes)
+
+
+def _installed(name: str, wishes: Wishes, ours: list[str]) -> Any:  # noqa: ANN401  (any policy)
+    """A policy of another package, with the terms that it takes."""
+    policy = plugins.make(name, vars(wishes))
+    if policy is None:
+        known = ", ".join([*ours, *plugins.installed()])
+        raise UsageError(f"method {name!r}: give auto, {known}")
+    return policy
 
 
 def definition(terms: Terms) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Least squares from tallies: coordinates of rank h, norms of V^-1, estimates, residual sums.
 
 Everything works in coordinates z = B'x of full rank h, in which V = sum n_a z_a z_a' is invertible
-and |z| in the norm of V^-1 equals |x| in the norm of V^+ (GEGE = Kone, Kaufmann, Richert, AISTATS
+and ``|z|`` in the norm of V^-1 equals ``|x|`` in the norm of V^+ (GEGE = Kone, Kaufmann, Richert, AISTATS
 2025, appendix on computation and rounding).  V enters only through a lower triangular L, L L' = V,
-so that s_ij = |L^-1 (z_i - z_j)|.
+so that ``s_ij = |L^-1 (z_i - z_j)|``.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def _not_spanning(rows: FloatArray) -> NumericalError:
 
 
 def whiten(Z: FloatArray, L: FloatArray) -> FloatArray:
-    """W (n, h) = Z L^-T: |W_i - W_j| is s_ij and |W_i| is s_i."""
+    """W (n, h) = Z L^-T: ``|W_i - W_j|`` is s_ij and ``|W_i|`` is s_i."""
     # a small inverse and a product: triangular solves start threads even for tiny matrices
     W: FloatArray = Z @ lapack.dtrtri(L, lower=1)[0].T
     return W

@@ -20,6 +20,7 @@ from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.uniform import Uniform
+from paretoscope.study import plugins
 
 _KNOWN: dict[str, Any] = {
     "APE": APE,
@@ -46,26 +47,42 @@ Open = APE | EpsilonPAL | GEGEConfidence | PAL | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
-    """A policy as its name and the settings that differ from the defaults."""
-    for name, kind in _KNOWN.items():
-        if type(policy) is kind:
-            known = fields(kind)  # every policy here is a dataclass
-            settings = {f.name: getattr(policy, f.name) for f in known}
-            defaults = {f.name: f.default for f in known if f.default is not MISSING}
-            changed = {k: v for k, v in settings.items() if k not in defaults or v != defaults[k]}
-            plain = {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
-            return {"policy": name, "settings": plain}
-    raise UsageError(
-        f"method {type(policy).__name__} cannot be written into a study: use one of"
-        f" {', '.join(_KNOWN)}"
-    )
+    """A policy as its name and the settings that differ from the defaults.
+
+    Raises
+    ------
+    UsageError
+        If it is neither ours nor installed by a package under the entry point of `plugins`.
+    """
+    names = (name for name, kind in _KNOWN.items() if type(policy) is kind)
+    name = next(names, None) or plugins.name_of(type(policy))
+    if name is None:
+        raise UsageError(
+            f"method {type(policy).__name__} cannot be written into a study: use one of"
+            f" {', '.join(_KNOWN)}, or install yours (entry point {plugins.GROUP})"
+        )
+    known = fields(policy)  # every policy is a dataclass
+    settings = {f.name: getattr(policy, f.name) for f in known}
+    defaults = {f.name: f.default for f in known if f.default is not MISSING}
+    changed = {k: v for k, v in settings.items() if k not in defaults or v != defaults[k]}
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
+    return {"policy": name, "settings": plain}
 
 
 def method_from_plain(plain: dict[str, Any]) -> Policy[Any]:
-    """The policy written by `method_to_plain`."""
-    kind = _KNOWN.get(plain["policy"])
+    """The policy written by `method_to_plain`.
+
+    Raises
+    ------
+    DataError
+        If nothing of its name is known or installed here.
+    """
+    kind = _KNOWN.get(plain["policy"]) or plugins.load(plain["policy"])
     if kind is None:
-        raise DataError(f"the study's method {plain['policy']!r} is not known to this version")
+        raise DataError(
+            f"the study's method {plain['policy']!r} is not known to this version, and no installed"
+            " package brings it"
+        )
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["settings"].items()}
     policy: Policy[Any] = kind(**settings)
     return policy
