@@ -28,6 +28,8 @@ PAIRS_EXACT = 160
 DIAMETER_EXACT = 1_000
 # Relative accuracy of a width.
 _TOLERANCE = 1e-6
+# What a quantile may be wrong by, and more.
+_JUST_BELOW = 1.0 - 1e-10
 # Draws of a Gaussian supremum.
 _DRAWS = 20_000
 
@@ -84,7 +86,7 @@ class Spread:
         centre = self._W.mean(axis=0)
         lengths = np.empty(self.n)
         for k in range(0, self.n, BLOCK):
-            lengths[k : k + BLOCK] = np.linalg.norm(self._W[k : k + BLOCK] - centre, axis=1)
+            lengths[k : k + BLOCK] = _lengths(self._W[k : k + BLOCK] - centre)
         return lengths
 
     @cached_property
@@ -123,6 +125,22 @@ class Spread:
         }
         return [(name, ways[name]()) for name in bounds if name in ways]
 
+    @property
+    def _pairs_apart(self) -> Bound | None:
+        """The bound by pairs where each has its own width."""
+        return "pairs" if self.n <= PAIRS_EXACT else None
+
+    def _closed(self, risk: float, d: int, tail: Tail, bounds: tuple[Bound, ...]) -> list[Width]:
+        """The widths of the bounds that know only the widest pair: a quantile each."""
+        found, unit = [], self.widest * (2.0 - _JUST_BELOW)
+        if "pairs" in bounds and self._pairs_apart is None:
+            z = confidence.pairs_width(risk, self.n, d, tail)
+            found.append(Width(unit * z, "pairs"))
+        if "scheffe" in bounds:
+            z = confidence.scheffe_width(risk, d, self.rank, tail)
+            found.append(Width(unit * z, "scheffe"))
+        return found
+
     def _pairs(self, eta: float, d: int, tail: Tail) -> float:
         """Bound by the pairs: each its own width, or all the widest when there are too many."""
         if self.n <= PAIRS_EXACT:
@@ -149,12 +167,14 @@ class Spread:
         """
         if self.n < 2 or self.widest == 0.0:
             return Width(0.0, "one arm")
-        found = []
-        closed = tuple(name for name in bounds if name != "sup")
-        if closed:
+        found = self._closed(risk, d, tail, bounds)
+        several = tuple(name for name in bounds if name in {"arms", self._pairs_apart})
+        if several:
             start = self.widest * confidence.simultaneous_width(risk, self.n, d, self.rank, tail)
-            eta = _solve(lambda x: self.failure(x, d, tail, closed), start, risk)
-            found.append(Width(eta, self.best_bound(eta, d, tail, closed)))
+            best = min(found).eta if found else np.inf
+            if best == np.inf or self.failure(best * _JUST_BELOW, d, tail, several) <= risk:
+                eta = _solve(lambda x: self.failure(x, d, tail, several), min(start, best), risk)
+                found.append(Width(eta, self.best_bound(eta, d, tail, several)))
         if "sup" in bounds and tail is GAUSSIAN and self.W is not None:
             rng = np.random.default_rng([*seed, self.n])
             eta, _ = confidence.supremum_width(self.W, risk, d, _DRAWS, rng, limits)
@@ -169,9 +189,14 @@ class Spread:
 
 def _farthest(W: FloatArray, start: int) -> tuple[float, float]:
     """Distance from an arm to the farthest one, and from that to its farthest."""
-    one = np.linalg.norm(W - W[start], axis=1)
-    two = np.linalg.norm(W - W[int(one.argmax())], axis=1)
+    one = _lengths(W - W[start])
+    two = _lengths(W - W[int(one.argmax())])
     return float(one.max()), float(two.max())
+
+
+def _lengths(W: FloatArray) -> FloatArray:
+    """Euclidean lengths of rows."""
+    return np.asarray(np.sqrt(np.einsum("nh,nh->n", W, W)))
 
 
 class Width(NamedTuple):

@@ -71,7 +71,7 @@ class Budgeted(RoundPolicy[RoundState]):
         tally = noisy_part(setting, state.got)
         if not setting.noisy.any():
             return state, np.zeros((len(A), 0))
-        if setting.model.spread(A, tally.counts) is None:
+        if not setting.model.compares(A, tally.counts):
             return None
         mu, residual = setting.model.estimate(A, *tally)
         if not state.unit.size:

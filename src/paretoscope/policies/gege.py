@@ -25,10 +25,10 @@ from typing import Any, Literal
 from paretoscope.core.arrays import freeze
 from paretoscope.core.elimination import paper, refined
 from paretoscope.core.schedule import Schedule
-from paretoscope.core.spread import BOUNDS, Bound
+from paretoscope.core.spread import BOUNDS, Bound, Spread
 from paretoscope.errors import UsageError
 from paretoscope.policies import sizing
-from paretoscope.policies.base import Guarantee, RoundForecast, StopReason
+from paretoscope.policies.base import Guarantee, RoundForecast, StopReason, Tally
 from paretoscope.policies.certified import CertifiedRounds, check_choices, check_risk
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.model import DesignKind
@@ -147,14 +147,14 @@ class GEGEConfidence(CertifiedRounds):
         """Estimates and widths of the round just completed; None if its pulls compare nothing."""
         setting, A, noise = state.setting, state.active, self.noise_of(state.setting)
         tally = noisy_part(setting, state.got)
-        spread = setting.model.spread(A, tally.counts)
-        if spread is None:
+        if not setting.model.compares(A, tally.counts):
             return None
         mu, residual = setting.model.estimate(A, *tally)
         if noise.unknowns.any():
             found = estimate_noise(noise, residual, self.scale_from, tally.means)
             if found is None:
                 return None
+            spread = self._spread(state, tally)
             z = quantiles(noise, state.risk, spread.n, spread.rank, found.nu)
             seen = read_pairs(A, mu, spread, z, found, state.unit)
             if self.rule == "paper":  # its gaps compare with one number
@@ -164,12 +164,19 @@ class GEGEConfidence(CertifiedRounds):
         eta, bound = state.accuracy / 2.0, state.label[0]
         if (state.forgone.any() or joined(state)) and self.guarantee.certified:
             d, sigma = len(noise.sigma), float(noise.sigma.max())
-            fresh = (setting.seed, state.number, 1)
+            fresh, spread = (setting.seed, state.number, 1), self._spread(state, tally)
             width = spread.certain_width(state.risk, d, tail_of(noise), self.bounds, seed=fresh)
             eta, bound = width.eta * sigma, f"{width.bound}, some pulls given up"
         twin = setting.model.twin if setting.model.twins else None
         seen = read_uniform(A, mu, state.unit, eta, noise.sigma, bound, twin)
         return with_misfit(seen, setting, tally.counts)
+
+    @staticmethod
+    def _spread(state: RoundState, tally: Tally) -> Spread:
+        """The spread of the active arms under the pulls that came, which can compare them."""
+        spread = state.setting.model.spread(state.active, tally.counts)
+        assert spread is not None
+        return spread
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
         """Round 1 exactly; a later round has at most the pulls it would need if no arm had left."""

@@ -45,10 +45,12 @@ class Memo:
         """Forget what was not used for longest: before a large value is made, not after."""
         if len(self.store) >= _MEMO:
             self._forget(next(iter(self.store)))
+        if size == 0 or sum(self.sizes.values()) + size <= _NUMBERS:
+            return
         for key in [key for key in self.store if key in self.sizes]:
+            self._forget(key)
             if sum(self.sizes.values()) + size <= _NUMBERS:
                 return
-            self._forget(key)
 
     def _forget(self, key: Hashable) -> None:
         """One value less."""

@@ -72,6 +72,10 @@ class Model(Protocol):
         """The fewest pulls that compare all of A."""
         ...
 
+    def compares(self, A: IntArray, counts: IntArray) -> bool:
+        """Whether these pulls can compare all of A."""
+        ...
+
     def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
         """Standard deviations of the differences within A; None if the pulls cannot compare them."""
         ...
@@ -146,14 +150,19 @@ class LinearModel(Memo):
         if len(A) <= XY_ARMS:
             pools = {"xy": own, "xy-all": np.flatnonzero(~barred)}
             for kind, pool in pools.items():
-                if kind in kinds and self._compares(A, pool):
+                if kind in kinds and self._differ(A, pool):
                     found = xy_optimal_arms(self.Z, A, pull=pool)
                     plans.append(Plan(kind, np.asarray(found.weights)))
         if not plans and kinds != ("g",):  # XY designs are too dear for so many arms
             return self._designs(A, ("g",), barred)
         return tuple(plans)
 
-    def _compares(self, A: IntArray, pool: IntArray) -> bool:
+    def compares(self, A: IntArray, counts: IntArray) -> bool:
+        """Whether the pulls miss no difference of A."""
+        pool = np.flatnonzero(counts)
+        return len(pool) > 0 and self._coordinates(A, pool) is not None
+
+    def _differ(self, A: IntArray, pool: IntArray) -> bool:
         """Whether pulls of the pool can compare all arms of A, and there is something to compare."""
         if len(pool) == 0 or not self.Z[pool].any() or len(np.unique(self.twin[A])) < 2:
             return False
@@ -200,6 +209,8 @@ class LinearModel(Memo):
 
     def least(self, A: IntArray) -> int:
         """The rank of A."""
+        if len(A) == len(self.Z):
+            return self.rank
         return self.memo(("least", key_of(A)), lambda: self._rank(A))
 
     def _rank(self, A: IntArray) -> int:
@@ -308,6 +319,10 @@ class FreeModel(Memo):
     def least(self, A: IntArray) -> int:
         """One pull each."""
         return len(A)
+
+    def compares(self, A: IntArray, counts: IntArray) -> bool:
+        """Every arm has been pulled."""
+        return bool(counts[A].all())
 
     def spread(self, A: IntArray, counts: FloatArray | IntArray) -> Spread | None:
         """Variances 1 / n_i."""

@@ -17,7 +17,7 @@ import numpy as np
 from paretoscope.core import schedule
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.rounding import apportion
-from paretoscope.core.spread import Spread, Width
+from paretoscope.core.spread import PAIRS_EXACT, Spread, Width
 from paretoscope.policies.base import RoundForecast
 from paretoscope.policies.memo import key_of
 from paretoscope.policies.model import Model, Plan
@@ -147,15 +147,16 @@ def _known_round(
             x = width(spread)
             sized.append(((x.eta / eta) ** 2, x.bound, plan))
     pulls, bound, plan = min(sized, key=lambda item: item[0])
-    least = max(model.least(A), int(np.count_nonzero(plan.weights)) if plan.kind != "g" else 0)
-    if bound == "sup":
+    m, guess = int(np.count_nonzero(plan.weights)), math.ceil(pulls)
+    searched = len(A) <= PAIRS_EXACT or not model.linear or m - 1 > guess // SLACK
+    if bound == "sup" or not searched:
         return Need(_apportioned(plan, pulls), accuracy, risk, bound, plan.kind)
+    least = max(model.least(A), m if plan.kind != "g" else 0)
 
     def certified(N: int) -> bool:
         spread = _integer_spread(model, plan, A, N)
         return spread is not None and spread.failure(eta, d, tail, policy.bounds) <= risk
 
-    guess = math.ceil(pulls)
     N = schedule.smallest_certified(certified, guess, least, slack=guess // SLACK)
     counts = model.integers(plan, A, N)
     assert counts is not None
@@ -165,8 +166,10 @@ def _known_round(
 def _apportioned(plan: Plan, pulls: float) -> IntArray:
     """Integers with V(n) >= pulls V(w): n_a >= (N - m + 1) w_a for all arms, m of them with weight.
 
-    A simulated bound is not searched. It holds for every design that is at least w in this sense
-    (Anderson 1955: less covariance, less probability outside a symmetric convex set).
+    Every s_ij is then at most that of ``pulls`` times the weights, so that all bounds hold as they are,
+    and nothing is searched: not for m - 1 pulls among very many of many arms, and not a simulated
+    bound, which holds for every design that is at least w in this sense (Anderson 1955: less covariance, less
+    probability outside a symmetric convex set).
     """
     return apportion(plan.weights, math.ceil(pulls) + int(np.count_nonzero(plan.weights)) - 1)
 
