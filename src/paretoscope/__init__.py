@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.pal import PAL
+    from paretoscope.policies.psips import PSIPS
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
     from paretoscope.policies.uniform import Uniform
@@ -57,6 +58,7 @@ _NAMES = {
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
     "PAL": "paretoscope.policies.pal",
+    "PSIPS": "paretoscope.policies.psips",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
     "Uniform": "paretoscope.policies.uniform",
@@ -68,6 +70,7 @@ __all__ = [
     "EGESR",
     "GEGE",
     "PAL",
+    "PSIPS",
     "DataError",
     "EpsilonPAL",
     "FixedDesign",
