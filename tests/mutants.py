@@ -53,6 +53,27 @@ MUTANTS = [
         "term dropped: D*_j from the reach of optimal arms, many arms",
     ),
     Mutant(
+        "core/margins.py",
+        "part.max(axis=1))\n        # one of",
+        "part.min(axis=1))\n        # one of",
+        "tests/core/test_margins.py::test_margins_by_boxes_are_those_of_the_table",
+        "index: the wrong corner of a box rules out the best point",
+    ),
+    Mutant(
+        "core/margins.py",
+        "max(0, least.size - 2)",
+        "least.size - 1",
+        "tests/core/test_margins.py::test_margins_by_boxes_are_those_of_the_table",
+        "a query may be ruled out by itself",
+    ),
+    Mutant(
+        "core/margins.py",
+        "low <= high.min()",
+        "low < high.min()",
+        "tests/core/test_margins.py::test_sums_by_boxes_are_those_of_the_table",
+        "ties are left out",
+    ),
+    Mutant(
         "core/gaps.py",
         "star[:-1], nearest[:-1] = dy, -dx",
         "star[:-1], nearest[:-1] = dy, dx",

@@ -111,7 +111,7 @@ ROOMS = [
         "a race that starts again at a size that depends on the data",
     ),
     Mutant(
-        "policies/racing.py",
+        "policies/equal_rounds.py",
         "_withdrawn = (ACCEPTED, NEAR)",
         "_withdrawn = ()",
         "tests/policies/test_breakdowns.py::test_what_was_rejected_by_a_candidate_that_cannot_run_comes_back[racing]",
@@ -704,5 +704,33 @@ ROOMS = [
         "worse = low[U][:, None]",
         "tests/policies/test_rivals.py::test_epsilon_pal_is_its_twin",
         "term dropped: kept without the tolerance",
+    ),
+    Mutant(
+        "policies/hedge.py",
+        "self.gap + max(0.0, mixed - float(w @ gains))",
+        "self.gap + max(0.0, mixed)",
+        "tests/policies/test_rivals.py::test_psips_is_its_twin",
+        "term dropped: the gap counts what was gained",
+    ),
+    Mutant(
+        "policies/draws.py",
+        "beaten == front[self.open]",
+        "beaten & front[self.open]",
+        "tests/policies/test_rivals.py::test_psips_is_its_twin",
+        "an arm that joins the front is not noticed",
+    ),
+    Mutant(
+        "policies/psips.py",
+        "/ math.log(1.0 / self.delta)",
+        "* math.log(1.0 / self.delta)",
+        "tests/policies/test_rivals.py::test_psips_is_its_twin",
+        "the inflation of the posterior multiplied in place of divided",
+    ),
+    Mutant(
+        "policies/ellipsoid.py",
+        "beta * (own + n * off)",
+        "beta * own",
+        "tests/policies/test_rivals.py::test_the_ellipsoid_is_its_formula",
+        "term dropped: the scale of the mixture",
     ),
 ]

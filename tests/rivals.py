@@ -13,6 +13,7 @@ from math import ceil, inf, log, log2, sqrt
 import numpy as np
 from scipy import stats
 
+from paretoscope.core.design import g_optimal
 from paretoscope.policies import Tally
 from tests import naive
 
@@ -357,3 +358,91 @@ def ape(Y, sigma, delta, epsilon, bonus="union", growth=0.0, cap=10**9):
                 words[i] = "out" if high[i] <= 0 else "in" if sure else near
             return words, np.array(pulls)
         pulls[at] += more
+
+
+# ---------------------------------------------------------------- posterior samples
+
+
+def psips(Y, X, sigma, R, delta, seed, first, growth=0.0, cap=10**9):
+    """Labels and pulls of PSIPS with its own stop; draws by the same generators, fronts by loops."""
+    K, _, d = Y.shape
+    L, pulls, number = np.linalg.cholesky(R), np.array(first), 1
+    G, gap, w_G = np.zeros(K), 0.0, None
+    while True:
+        t = int(pulls.sum())
+        mu = [m / sigma for m in ridge(Y, X, pulls)[0]]
+        V = 1e-6 * np.eye(X.shape[1]) + sum(
+            n * np.outer(x, x) for x, n in zip(X, pulls, strict=True)
+        )
+        root = np.linalg.inv(np.linalg.cholesky(V)).T
+        front = naive.non_dominated(np.array(mu))
+
+        def others(scale, root=root, mu=mu, front=front, t=t, rng=None):
+            most, done, size = ceil(log(t / delta) / delta), 0, 16
+            while done < most:
+                size = min(size, most - done)
+                g = rng.standard_normal((size, X.shape[1], d))
+                means = [np.array(mu) + sqrt(scale) * X @ root @ z @ L.T for z in g]
+                found = [m for m in means if list(naive.non_dominated(m)) != list(front)]
+                if found:
+                    return found
+                done, size = done + size, 4 * size
+            return []
+
+        c = 1 + log(max(log(t), 1)) / log(1 / delta)
+        if not others(c, rng=np.random.default_rng([seed, 2, number])):
+            return ["in" if f else "out" for f in front], pulls
+        rng, scale, found = np.random.default_rng([seed, 3, number]), 2.0, []
+        while not found:
+            found, scale = others(scale, rng=rng), 2 * scale
+        more = max(1, int(growth * t))
+        inverse = np.linalg.inv(R)
+        gains = [
+            more * np.mean([(mu[a] - m[a]) @ inverse @ (mu[a] - m[a]) for m in found[:more]])
+            for a in range(K)
+        ]
+        G, gap = hedge(G, gap, np.array(gains))
+        w = hedge_weights(G, gap)
+        if w_G is None:
+            w_G = np.array(g_optimal(X).weights)
+        w = (1 - 1 / t) * w + w_G / t
+        if t + more > cap:
+            return [""] * K, pulls
+        pulls = pulls + np.random.default_rng([seed, 1, number]).multinomial(more, w / w.sum())
+        number += 1
+
+
+def hedge_weights(G, gap):
+    """Softmax of the gains at rate ln(n) / gap."""
+    if gap == 0:
+        return (max(G) == G) / (max(G) == G).sum()
+    w = [np.exp(log(len(G)) / gap * (g - max(G))) for g in G]
+    return np.array(w) / sum(w)
+
+
+def hedge(G, gap, gains):
+    """AdaHedge for losses -gains, as de Rooij et al. state it."""
+    w, losses = hedge_weights(G, gap), -gains
+    if gap == 0:
+        mix = min(-(G + gains)) - min(-G)
+    else:
+        rate = log(len(G)) / gap
+        mix = -log(
+            sum(wi * np.exp(-rate * (x - min(losses))) for wi, x in zip(w, losses, strict=True))
+        )
+        mix = mix / rate + min(losses)
+    return G + gains, gap + max(0.0, w @ losses - mix)
+
+
+def ellipsoid_width(X, pulls, weights, i, j, d, delta):
+    """eta_ij / sigma of section 'all data at any time', from the matrices themselves."""
+    h = X.shape[1]
+    V = sum(n * np.outer(x, x) for x, n in zip(X, pulls, strict=True))
+    W = sum(w * np.outer(x, x) for x, w in zip(X, weights, strict=True))
+    u, inverse, sizes = X[i] - X[j], np.linalg.inv(V), [10 * h * 4**k for k in range(1, 6)]
+    best = inf
+    for n in sizes:
+        ratio = np.linalg.det(V + n * W) / np.linalg.det(n * W)
+        beta = log(d * len(sizes) / delta) + 0.5 * log(ratio)
+        best = min(best, beta * (u @ inverse @ (V + n * W) @ inverse @ u))
+    return sqrt(2 * best)

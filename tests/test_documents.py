@@ -123,7 +123,8 @@ def test_paths_named_in_documents_exist():
         for name in re.findall(
             r"`((?:tests|src|docs|examples|benchmarks)/[\w./-]+)`", path.read_text(encoding="utf-8")
         ):
-            assert (ROOT / name).exists(), f"{path.name} names {name}"
+            made = name.startswith("docs/_build/")  # by `make docs`, not kept
+            assert made or (ROOT / name).exists(), f"{path.name} names {name}"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.pal import PAL
+    from paretoscope.policies.psips import PSIPS
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
     from paretoscope.policies.uniform import Uniform
@@ -35,6 +36,8 @@ _ROOMS = {
     "core": "paretoscope.core",
     "errors": "paretoscope.errors",
     "policies": "paretoscope.policies",
+    # goes unnamed above: `study` passes here on its way to pictures, and must not import them
+    "report": "paretoscope.report",
     "sim": "paretoscope.sim",
     "study": "paretoscope.study",
     "testing": "paretoscope.testing",
@@ -55,6 +58,7 @@ _NAMES = {
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
     "PAL": "paretoscope.policies.pal",
+    "PSIPS": "paretoscope.policies.psips",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
     "Uniform": "paretoscope.policies.uniform",
@@ -66,6 +70,7 @@ __all__ = [
     "EGESR",
     "GEGE",
     "PAL",
+    "PSIPS",
     "DataError",
     "EpsilonPAL",
     "FixedDesign",

@@ -9,7 +9,7 @@ import pytest
 
 from paretoscope import Metric
 from paretoscope.cli import show
-from paretoscope.cli.look import _estimate
+from paretoscope.study.speech import estimate as _estimate
 from tests.cli.lab import call
 
 

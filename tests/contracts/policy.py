@@ -14,6 +14,7 @@ from paretoscope.policies import (
     EGESR,
     GEGE,
     PAL,
+    PSIPS,
     EpsilonPAL,
     FixedDesign,
     OneShot,
@@ -57,6 +58,11 @@ POLICIES = {
     "pal-epsilon": PAL(0.1, 0.3, growth=0.2),
     "pal-reference": PAL(0.1, bonus="reference", max_samples=900),
     "epsilon-pal": EpsilonPAL(0.1, 0.2, growth=0.3),
+    "psips": PSIPS(0.1, growth=0.1),
+    "psips-one-by-one": PSIPS(0.1, growth=0.0, max_rounds=40),
+    "psips-correlated": PSIPS(0.1, correlation=((1.0, 0.5), (0.5, 1.0)), growth=0.1),
+    "psips-certificate": PSIPS(0.1, stop="certificate", growth=0.1, max_samples=30_000),
+    "psips-epsilon": PSIPS(0.1, 0.3, stop="certificate", growth=0.1),
     "epsilon-pal-reference": EpsilonPAL(0.1, bonus="reference", growth=0.0, max_rounds=90),
 }
 KNOWN_NOISE_ONLY = {
@@ -76,6 +82,11 @@ KNOWN_NOISE_ONLY = {
     "pal-reference",
     "epsilon-pal",
     "epsilon-pal-reference",
+    "psips",
+    "psips-one-by-one",
+    "psips-correlated",
+    "psips-certificate",
+    "psips-epsilon",
 }
 WORLDS = {
     "linear": {"linear": True},

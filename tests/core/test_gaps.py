@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paretoscope.core import gaps as module
+from paretoscope.core import margins
 from paretoscope.core.dominance import non_dominated, strictly_non_dominated
 from paretoscope.core.gaps import complexity, psi_gaps
 from paretoscope.errors import UsageError
@@ -18,12 +19,15 @@ GRIDS = st.integers(1, 4).flatmap(
 )
 
 
-@pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["strips", "boxes"])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Send a dozen arms down the paths of large instances, in the smallest blocks."""
     monkeypatch.setattr(module, "DENSE_UP_TO", 1)
     monkeypatch.setattr(module, "STRIP_CELLS", 16)
-    monkeypatch.setattr(module, "SCRATCH_CELLS", 8)
+    monkeypatch.setattr(margins, "SCRATCH_CELLS", 8)
+    monkeypatch.setattr(margins, "BOX", 3)
+    if request.param == "boxes":
+        monkeypatch.setattr(module, "BOXES_FROM", 0)
 
 
 def check_exact(mu: object) -> None:

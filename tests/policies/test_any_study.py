@@ -16,6 +16,7 @@ from paretoscope.policies import (
     EGESR,
     GEGE,
     PAL,
+    PSIPS,
     EpsilonPAL,
     FixedDesign,
     Noise,
@@ -77,6 +78,7 @@ def policies_for(setting):
         some.append(Racing(0.1, max_samples=CAP, growth=0.3))
         some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
         some.append(PAL(0.1, max_samples=CAP, growth=0.3))
+        some.append(PSIPS(0.1, stop="certificate", max_samples=CAP, growth=0.5))
         some.append(EpsilonPAL(0.1, max_samples=CAP, growth=1.0, max_rounds=20))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]

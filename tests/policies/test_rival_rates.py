@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from paretoscope import sim
-from paretoscope.policies import APE, EGESH, EGESR, GEGE, PAL, Noise, Race, Racing, Uniform
-from paretoscope.sim import Gaussian, Instance, monte_carlo, setting_of
+from paretoscope.policies import APE, EGESH, EGESR, GEGE, PAL, PSIPS, Noise, Race, Racing, Uniform
+from paretoscope.sim import Correlated, Gaussian, Instance, monte_carlo, setting_of
 from tests.policies.test_statistics import errors, pulls, staircase, wrong
 from tests.statistics import above, at_most
 
@@ -123,6 +123,35 @@ def test_pal_on_noc(bonus: str, cost: float, part: float, noc_csv: Path) -> None
     found = monte_carlo(policy, sim.noc(noc_csv), 100, 1)
     assert pulls(found) == pytest.approx(cost, rel=part)
     at_most(wrong(found), 100, 0.1)
+
+
+@pytest.mark.long
+def test_psips_on_noc(noc_csv: Path) -> None:
+    """60 runs at delta = 0.1, one measurement at a time, with the features."""
+    found = monte_carlo(PSIPS(0.1, growth=0.0), sim.noc(noc_csv), 60, 1)
+    assert pulls(found) == pytest.approx(4_400, rel=0.25)
+    print(wrong(found), "wrong of 60: a heuristic")
+
+
+@pytest.mark.long
+def test_psips_with_a_certificate_on_noc(noc_csv: Path) -> None:
+    """40 runs at delta = 0.1: no more errors than that, and a fifth of what Racing needs."""
+    found = monte_carlo(PSIPS(0.1, stop="certificate"), sim.noc(noc_csv), 40, 1)
+    at_most(wrong(found), 40, 0.1)
+    assert all(run.certificate.certified and run.exact == run.correct for run in found)
+    assert pulls(found) <= 0.2 * 2.4e5
+
+
+def test_psips_with_a_certificate_errs_less_often_than_its_risk() -> None:
+    """40 + 30 runs at delta = 0.1 with correlated noise: 6 near ties, stopped at 1,000 pulls."""
+    world, rows = staircase(6, other=1.0), ((1.0, 0.8), (0.8, 1.0))
+    policy = PSIPS(0.1, stop="certificate", correlation=rows, growth=0.3, max_samples=1000)
+    noise = Correlated(np.array(rows))
+    at_most(wrong(monte_carlo(policy, world, 40, 2, world=noise)), 40, 0.1)
+    line = Instance(np.eye(6)[:, :5] + 0.1, (np.eye(6)[:, :5] + 0.1) @ world.mu[:5], 1.0)
+    found = monte_carlo(policy, line, 30, 3, world=noise)
+    at_most(wrong(found), 30, 0.1)
+    assert sum(run.rejected.sum() + run.accepted.sum() for run in found) > 0
 
 
 def test_pal_on_noc_in_short(noc_csv: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
+from paretoscope.core.design import g_optimal
 from paretoscope.errors import UsageError
 from paretoscope.policies import (
     APE,
@@ -12,6 +16,7 @@ from paretoscope.policies import (
     EGESR,
     GEGE,
     PAL,
+    PSIPS,
     EpsilonPAL,
     Noise,
     Race,
@@ -19,6 +24,8 @@ from paretoscope.policies import (
     StopReason,
     Tally,
 )
+from paretoscope.policies.draws import build_draws
+from paretoscope.policies.ellipsoid import read_anytime
 from paretoscope.sim import Instance, simulate
 from tests import rivals
 from tests.policies.drive import answer, drive, quiet, study
@@ -140,6 +147,62 @@ def test_epsilon_pal_is_its_twin(bonus, seed):
     same(policy, setting, Y, expected)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_psips_is_its_twin(seed):
+    rng = np.random.default_rng([seed, 7])
+    K, d = int(rng.integers(4, 9)), int(rng.integers(2, 4))
+    sigma, A = rng.uniform(0.5, 1.5, d), rng.standard_normal((d, d + 1))
+    R = np.corrcoef(A) if seed % 2 else np.eye(d)
+    R = (R + R.T) / 2
+    R[np.arange(d), np.arange(d)] = 1.0
+    X, Y = linear_values(seed, K, 2, d, 300)
+    setting = study(X, d=d, noise=Noise(sigma), seed=seed)
+    policy = PSIPS(0.1, correlation=R.tolist() if seed % 2 else None, growth=0.1 * (seed % 3))
+    policy = replace(policy, max_samples=300)
+    first = policy.allocate(policy.init(setting))
+    expected = rivals.psips(Y, X, sigma, R, 0.1, seed, first, policy.growth, 300)
+    same(policy, setting, Y, expected)
+
+
+def test_the_ellipsoid_is_its_formula():
+    X, Y = linear_values(3, 7, 3, 2, 300)
+    policy = PSIPS(0.1, stop="certificate", max_samples=200)
+    state = rivals.feed(policy, study(X, noise=Noise(np.array([0.5, 2.0]))), Y)
+    seen = read_anytime(state, np.arange(7), np.array([0.5, 2.0]), 0.1)
+    weights, counts = g_optimal(X).weights, state.got.counts
+    for i, j in ((0, 1), (6, 2), (4, 5)):
+        by_hand = rivals.ellipsoid_width(X, counts, weights, i, j, 2, 0.1)
+        assert seen.widths.rows(np.array([i]))[0, j] == pytest.approx(by_hand, rel=1e-4)
+    blind = policy.init(study(X))
+    assert read_anytime(blind, np.arange(7), np.ones(2), 0.1) is None
+
+
+def test_correlated_noise_moves_the_samples_not_the_certificate():
+    rows, X = ((1.0, 0.9), (0.9, 1.0)), np.eye(3)
+    policy = PSIPS(0.1, correlation=rows, growth=0.3, max_samples=200)
+    setting = study(X, noise=Noise(np.array([1.0, 4.0])))
+    state = rivals.feed(policy, setting, linear_values(0, 3, 3, 2, 300)[1])
+    draws = build_draws(state, rows)
+    shifts = draws._shifts(20_000, np.random.default_rng(0))[:, 0]
+    assert np.corrcoef(shifts.T)[0, 1] == pytest.approx(0.9, abs=0.01)
+    n = int(state.got.counts[0])
+    assert shifts.var(axis=0) == pytest.approx([1 / n, 1 / n], rel=0.05)  # in units of sigma
+    off = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    gains = draws.gains((draws.mu - off)[None])
+    assert gains == pytest.approx([1 / 0.19, 0.2 / 0.19, 0.0])
+    sure = replace(policy, stop="certificate")
+    widths = [read_anytime(state, np.arange(3), np.ones(2), 0.1).accuracy for _ in (policy, sure)]
+    assert widths[0] == widths[1]
+    for wrong in (((1, 2), (2, 1)), ((1, 0), (0, 2)), ((1.0,),)):
+        with pytest.raises(UsageError, match="correlation"):
+            PSIPS(0.1, correlation=wrong).init(setting)
+
+
+def test_posterior_samples_have_no_tolerance():
+    with pytest.raises(UsageError, match="give PSIPS stop='certificate'"):
+        PSIPS(0.1, 0.1).init(study(K=3))
+
+
 def test_tables_that_are_kept_are_tables_built_afresh():
     """700 steps, bit for bit; another policy or another state finds nothing of them."""
     policy, setting = APE(0.1, growth=0.0), study(K=9, d=3, noise=Noise(np.array([0.5, 1.0, 2.0])))
@@ -236,6 +299,7 @@ def test_only_the_published_bonus_of_the_experiments_certifies_nothing():
         lambda: PAL(0.1, bonus="auer"),
         lambda: PAL(0.1, growth=1.1),
         lambda: EpsilonPAL(2.0),
+        lambda: PSIPS(0.1, stop="never"),
     ],
 )
 def test_arguments_that_make_no_sense(wrong):
@@ -252,12 +316,17 @@ CERTIFIED = {
     "racing": Racing(0.1, 0.05, growth=0.1),
     "racing union": Racing(0.1, 0.05, bonus="union", growth=0.1),
     "ape": APE(0.1, 0.05, growth=0.3),
+    "psips": PSIPS(0.1, 0.05, stop="certificate", growth=0.3),
 }
 KERNEL = {
     "pal": PAL(0.1, 0.05, growth=0.1),
     "epsilon-pal": EpsilonPAL(0.1, 0.05, growth=0.3),
 }
-ALL = (CERTIFIED | KERNEL) | {"ege-sh": EGESH(400), "ege-sr": EGESR(400)}
+ALL = (CERTIFIED | KERNEL) | {
+    "psips posterior": PSIPS(0.1, growth=0.3),
+    "ege-sh": EGESH(400),
+    "ege-sr": EGESR(400),
+}
 
 
 def noise_for(name, d=2):
@@ -307,7 +376,9 @@ def test_epsilon_pal_keeps_a_cover():
     assert not verdict.certificate.certified
 
 
-@pytest.mark.parametrize("kind", [Race, Racing, APE, PAL, EpsilonPAL])
+@pytest.mark.parametrize(
+    "kind", [Race, Racing, APE, PAL, EpsilonPAL, partial(PSIPS, stop="certificate")]
+)
 def test_ties_without_a_tolerance_end_at_the_cap(kind):
     policy = kind(0.1, max_samples=500)
     setting = study(K=3, sigma=0.1)
@@ -322,7 +393,7 @@ def test_ties_without_a_tolerance_end_at_the_cap(kind):
 
 @pytest.mark.parametrize("name", CERTIFIED | KERNEL)
 def test_an_epsilon_above_every_gap_keeps_all_and_stops_soon(name):
-    policy = type(ALL[name])(0.1, 50.0)
+    policy = replace(ALL[name], epsilon=50.0)
     verdict = answer(policy, study(K=4, noise=noise_for(name)), TRADE, 0.1)
     assert verdict.answer.sum() + verdict.rejected.sum() == 4
     assert verdict.certificate.certified is (name in CERTIFIED)

@@ -44,8 +44,9 @@ def measure(study, mu, rng, sigma=SIGMA, drift=0.0, most=4):
             return
         time = np.linspace(0.0, 1.0, len(batch))
         arms = [Uid.parse(r.uid).candidate for r in batch]
-        Y = mu[arms] + sigma * rng.standard_normal((len(batch), mu.shape[1]))
-        Y += drift * sigma * time[:, None]
+        luck = rng.standard_normal((len(batch), mu.shape[1]))
+        Y = mu[arms] + np.broadcast_to(sigma, (len(mu), 1))[arms] * luck
+        Y += drift * np.min(sigma) * time[:, None]
         names = [metric.name for metric in study.problem.metrics]
         study.tell(
             [
@@ -158,7 +159,26 @@ def test_power_of_the_test_of_the_fit(ratio, power):
         )
         measure(study, mu, np.random.default_rng([3, seed]))
         found += verdicts(study)[LINEAR] == "broken"
+    print(f"misfit {ratio} sigma: found in {found} of {runs}")
     at_least(found, runs, power)
+
+
+@pytest.mark.parametrize("runs", [15, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("name", "loud", "drift"), [("equal noise", 2.0, 0.0), ("no drift", 1.0, 1.0)]
+)
+def test_power_of_the_tests_of_noise_and_order(name, loud, drift, runs):
+    """400 measurements of ten candidates, at the level of a study: half of them loud, or a drift."""
+    found, mu = 0, ties(5, 0.3)
+    for seed in range(runs):
+        rng = np.random.default_rng([12, seed])
+        method = FixedDesign(delta=DELTA, budget=400, looks=1)
+        study = fresh(candidates={"a": list(range(10))}, metrics=pair(), method=method, seed=seed)
+        scale = SIGMA * np.where(np.arange(10) < 5, loud, 1.0)[:, None]
+        measure(study, mu, rng, sigma=scale, drift=drift)
+        found += verdicts(study)[name] == "broken"
+    print(f"{name}: found in {found} of {runs}")
+    at_least(found, runs, 0.9)
 
 
 # ---------------------------------------------------------------- negative controls, end to end
@@ -499,6 +519,77 @@ def test_the_proposed_terms_certify_a_quadratic_truth_for_less_than_no_model():
     assert not wrong(result.verdict, mu, 0.1)
     free = fresh(**settings)
     assert spent < until_done(free, mu, rng, SIGMA) / 2
+
+
+def growth(seed=0, noise=0.05):
+    """A time that is multiplied by each unit of two columns, as its noise is, and a linear cost."""
+    columns, mu = plane(K=30, seed=seed)
+    return columns, np.column_stack([np.exp(3.0 + mu[:, 0]), 5.0 + mu[:, 1]]), noise
+
+
+def multiply(study, mu, noise, rng):
+    """Whole rounds to the stop, the noise of the first metric in proportion to its mean."""
+    while batch := study.ask():
+        arms = [int(r.candidate) for r in batch]
+        times = mu[arms, 0] * np.exp(noise * rng.standard_normal(len(arms)))
+        costs = mu[arms, 1] + noise * rng.standard_normal(len(arms))
+        rows = zip(batch, times.tolist(), costs.tolist(), strict=True)
+        study.tell([{"uid": r.uid, "time": t, "cost": c} for r, t, c in rows])
+
+
+TIMES = [Metric("time", "min", unit="s", epsilon=2.0), Metric("cost", "min", epsilon=0.2)]
+
+
+def test_logarithms_are_proposed_where_they_mend_and_certify_the_truth():
+    columns, mu, noise = growth()
+    study = fresh(
+        candidates=columns, features=["a", "b"], metrics=TIMES, method=GEGE(DELTA, max_rounds=2)
+    )
+    rng = np.random.default_rng(0)
+    multiply(study, mu, noise, rng)
+    assert verdicts(study)[LINEAR] == "broken"
+    (way,) = [w for w in study.proposals() if w.name == "logarithms"]
+    time, cost = way.changes["metrics"]
+    middle = np.median([values[0] for values in study._book.values.values()])
+    assert (time.scale, time.unit, cost) == ("log", "s", TIMES[1])
+    assert time.tolerance == pytest.approx(np.log1p(2.0 / middle), rel=0.05)
+    study.reframe("times multiply", **way.changes)
+    multiply(study, mu, noise, rng)
+    result = study.result()
+    assert verdicts(study)[LINEAR] == "holds"
+    truth = -np.column_stack([np.log(mu[:, 0]) / time.tolerance, mu[:, 1] / 0.2])
+    assert not wrong(result.verdict, truth, 1.0)
+
+
+def test_logarithms_are_not_proposed_where_they_would_not_mend():
+    study, _ = bent()
+    assert "logarithms" not in {way.name for way in study.proposals()}  # y1 is negative, too
+    columns, mu, noise = growth()
+    mu[:, 0] = 50.0 + 10.0 * mu[:, 1] ** 2  # positive, and bent on any scale
+    study = fresh(
+        candidates=columns, features=["a"], metrics=TIMES, method=GEGE(DELTA, max_rounds=1)
+    )
+    multiply(study, mu, noise, np.random.default_rng(1))
+    assert verdicts(study)[LINEAR] == "broken"
+    assert "logarithms" not in {way.name for way in study.proposals()}
+
+
+def test_ways_out_of_a_noise_that_differs():
+    """Largest noise, logarithms, or a noise of its own: each is what it says, and goes on."""
+    _, mu, noise = growth(noise=0.2)
+    looks = FixedDesign(delta=DELTA, budget=360, looks=1)
+    study = fresh(candidates={"a": list(range(30))}, metrics=TIMES, method=looks)
+    multiply(study, mu, noise, np.random.default_rng(2))
+    assert verdicts(study)["equal noise"] == "broken"
+    ways = {way.name: way for way in study.proposals()}
+    assert list(ways) == ["logarithms", "largest noise", "own noise"]
+    time, cost = ways["largest noise"].changes["metrics"]
+    assert 0.2 * mu[:, 0].max() < time.sigma < 2.0 * 0.2 * mu[:, 0].max()
+    assert cost.sigma > 0.2
+    assert ways["largest noise"].option.high > ways["logarithms"].option.low
+    study.reframe("each its own", **ways["own noise"].changes)
+    assert (study.status().method, study._course.pools_noise) == ("Race", False)
+    assert not any(a.name == "equal noise" for a in study.result().assumptions)
 
 
 def test_raw_noc_means_are_refused_as_linear_and_finished_without_a_model(noc_csv):

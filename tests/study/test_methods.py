@@ -13,6 +13,7 @@ from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
@@ -48,6 +49,8 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         APE(0.1, 0.2, growth=0.0),
         PAL(0.1, bonus="reference"),
         EpsilonPAL(0.1, 0.2, max_rounds=5),
+        PSIPS(0.1, correlation=((1, 0.5), (0.5, 1)), max_samples=90),
+        PSIPS(0.1, 0.2, stop="certificate"),
     ],
 )
 def test_methods_are_written_down_and_read_back(policy):
@@ -113,7 +116,7 @@ def test_terms_that_would_never_end_are_refused():
     for policy in (GEGE(delta=0.1, epsilon=0.1), GEGE(delta=0.1, max_rounds=3), Uniform(10)):
         check_terms(policy, KNOWN)
     check_terms(GEGE(delta=0.1), EXACT)
-    for endless in (GEGE(delta=0.1), Race(0.1), Racing(0.1), APE(0.1), PAL(0.1)):
+    for endless in (GEGE(delta=0.1), Race(0.1), Racing(0.1), APE(0.1), PAL(0.1), PSIPS(0.1)):
         with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):
             check_terms(endless, KNOWN)
     with pytest.raises(UsageError, match="below one measurement"):

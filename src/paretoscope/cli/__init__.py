@@ -9,7 +9,7 @@ from paretoscope.cli.lazy import Entry, LazyGroup
 
 _MAKE, _LAB = "paretoscope.cli.make", "paretoscope.cli.lab"
 _LOOK, _KEEP = "paretoscope.cli.look", "paretoscope.cli.keep"
-_CLINIC = "paretoscope.cli.clinic"
+_CLINIC, _PICTURE = "paretoscope.cli.clinic", "paretoscope.cli.picture"
 
 COMMANDS = {
     "init": Entry(_MAKE, "Write a commented study.toml to fill in."),
@@ -19,6 +19,7 @@ COMMANDS = {
     "tell": Entry(_LAB, "Hand a filled sheet in."),
     "status": Entry(_LOOK, "Where the study stands, and what comes next."),
     "result": Entry(_LOOK, "Verdicts, estimates and the certificate."),
+    "report": Entry(_PICTURE, "The study as one page that opens offline."),
     "pending": Entry(_LAB, "Requests that are out, nothing told yet."),
     "release": Entry(_LAB, "Give requests back: they are asked again."),
     "withdraw": Entry(_LAB, "Write requests off: they will never be told."),

@@ -11,8 +11,8 @@ from paretoscope.cli.lazy import STORE, UNCERTIFIED
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.errors import UsageError
 from paretoscope.ledger import open_ledger
-from paretoscope.study import Study
-from paretoscope.study.assumptions import LINEAR, Assumption, plain
+from paretoscope.study import Metric, Study
+from paretoscope.study.assumptions import EQUAL, LINEAR, Assumption, plain
 from paretoscope.study.exchange import Finding, examine
 from paretoscope.study.remedy import Proposal
 
@@ -36,10 +36,10 @@ def doctor_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
     if sound:
         with Study.open(where) as study:
             found = study.result().assumptions
-            ways = study.proposals() if _crooked(found) else []
+            ways = study.proposals() if _mendable(found) else []
     broken = any(a.verdict == "broken" for a in found)
     if as_json:
-        said = [{**w._asdict(), "features": w.features and w.features.names} for w in ways]
+        said = [_way_data(way) for way in ways]
         checks = {"findings": findings, "assumptions": plain(found), "proposals": said}
         show.emit({"sound": sound, "broken": broken, **checks})
     else:
@@ -49,9 +49,27 @@ def doctor_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
     ctx.exit(STORE if not sound else UNCERTIFIED if broken else 0)
 
 
-def _crooked(found: tuple[Assumption, ...]) -> bool:
-    """Whether the linear model was refused."""
-    return any(a.name == LINEAR and a.verdict == "broken" for a in found)
+def _mendable(found: tuple[Assumption, ...]) -> bool:
+    """Whether something is broken that another frame would mend."""
+    return any(a.name in {LINEAR, EQUAL} and a.verdict == "broken" for a in found)
+
+
+def _way_data(way: Proposal) -> dict[str, Any]:
+    """A proposal for scripts."""
+    metrics = way.changes.get("metrics")
+    return {
+        "way": slug(way),
+        "features": way.features and way.features.names,
+        "metrics": metrics and [metric.to_plain() for metric in metrics],
+        "h": way.h,
+        "option": way.option,
+        "said": way.said,
+    }
+
+
+def slug(way: Proposal) -> str:
+    """A proposal's name as `reframe --way` takes it."""
+    return way.name.replace(" ", "-")
 
 
 def _say_checks(findings: list[Finding]) -> None:
@@ -74,13 +92,13 @@ def _say_assumptions(found: tuple[Assumption, ...]) -> None:
 
 
 def _say_ways(where: str, ways: list[Proposal]) -> None:
-    """What to do about a linear model that does not fit, and what each way costs."""
+    """What to do about what is broken, and what each way costs."""
     if not ways:
         return
     click.echo("\nWays on (what was measured becomes history):")
-    rows = [[w.name, str(w.h), _cost(w), w.said] for w in ways]
+    rows = [[slug(w), str(w.h), _cost(w), w.said] for w in ways]
     show.draw(["way", "h", "measurements", "what"], rows, right=["h"])
-    click.echo(f"For example: paretoscope reframe {where} --features ... --reason crooked")
+    show.paragraph(f"Take one: paretoscope reframe {where} --way {slug(ways[0])} --reason TEXT")
 
 
 def _cost(way: Proposal) -> str:
@@ -93,33 +111,23 @@ def _cost(way: Proposal) -> str:
 
 @click.command("reframe")
 @study_argument
+@click.option("--way", metavar="NAME", help="A way that doctor proposes.")
 @click.option("--features", metavar="TEXT", help="A formula, columns, or products: a,b,a^2,a:b.")
 @click.option("--no-features", is_flag=True, help="Every candidate on its own.")
-@click.option("--add-missing", is_flag=True, help="Add the terms that the residuals ask for.")
+@click.option("--add-missing", is_flag=True, help="As --way richer-features.")
+@click.option("--log", multiple=True, metavar="METRIC", help="Compare ratios of a metric.")
+@click.option("--sigma", multiple=True, metavar="METRIC=S", help="Noise, or unknown.")
+@click.option("--epsilon", multiple=True, metavar="METRIC=E", help="Tolerance, or 2% with log.")
+@click.option("--method", metavar="NAME", help="Another method, or auto.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; kept with the study.")
 @json_option
-def reframe_command(
-    where: str,
-    *,
-    features: str | None,
-    no_features: bool,
-    add_missing: bool,
-    reason: str,
-    as_json: bool,
-) -> None:
-    """Go on with other features in the same study; what was measured so far becomes history.
+def reframe_command(where: str, *, reason: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401
+    """Go on with other features, metrics or method; what was measured so far becomes history.
 
     Verdicts then come from new measurements alone, at the full risk.
     """
-    if (features is not None) + no_features + add_missing != 1:
-        raise UsageError("give one of --features, --no-features and --add-missing")
     with Study.open(where) as study:
-        spec: Any = None
-        if features is not None:
-            spec = terms.feature_spec(features, study.problem.candidates.columns)
-        elif add_missing:
-            spec = _missing(study)
-        study.reframe(reason, features=spec)
+        study.reframe(reason, **_changes(study, given))
         names = None if study.problem.features is None else study.problem.features.names
         if as_json:
             show.emit({"study": where, "features": names, "method_reason": study.reason})
@@ -129,9 +137,47 @@ def reframe_command(
         click.echo(f"Next: paretoscope ask {where} --csv batch.csv")
 
 
-def _missing(study: Study) -> Any:  # noqa: ANN401  (features)
-    """The richer features that the residuals ask for."""
-    found = [way for way in study.proposals() if way.name == "richer features"]
-    if not found:
-        raise UsageError("the measurements so far ask for no further term: name --features")
-    return found[0].features
+def _changes(study: Study, given: dict[str, Any]) -> dict[str, Any]:
+    """What the options change."""
+    way = "richer-features" if given["add_missing"] else given["way"]
+    if sum(map(bool, (way, given["features"], given["no_features"]))) > 1:
+        raise UsageError("give one of --way, --features, --no-features and --add-missing")
+    if way:
+        return dict(_proposed(study, way).changes)
+    made: dict[str, Any] = {}
+    if given["features"]:
+        made["features"] = terms.feature_spec(given["features"], study.problem.candidates.columns)
+    if given["no_features"]:
+        made["features"] = None
+    if given["log"] or given["sigma"] or given["epsilon"]:
+        made["metrics"] = _metrics(study, given)
+    if given["method"]:
+        made["method"] = terms.method_named(given["method"], study.wishes)
+    return made
+
+
+def _proposed(study: Study, name: str) -> Proposal:
+    """The way of that name."""
+    ways = {slug(way): way for way in study.proposals()}
+    if name not in ways:
+        there = f"there are {', '.join(ways)}" if ways else "there is none"
+        raise UsageError(f"the measurements so far propose no way {name!r}: {there}")
+    return ways[name]
+
+
+def _metrics(study: Study, given: dict[str, Any]) -> list[Metric]:
+    """The metrics with what is changed of them."""
+    tables = [metric.to_plain() for metric in study.problem.metrics]
+    by_name = {table["name"]: table for table in tables}
+    for name in given["log"]:
+        if name not in by_name:
+            raise UsageError(f"--log {name}: write one of the metrics {', '.join(by_name)}")
+        for key in ("sigma", "bounds", "resolution", "misfit", "epsilon"):  # of another scale
+            by_name[name].pop(key, None)
+        by_name[name]["scale"] = "log"
+    terms.add_options(tables, "sigma", given["sigma"], terms.read_sigma)
+    terms.add_options(tables, "epsilon", given["epsilon"], terms.read_epsilon)
+    for name in given["log"]:
+        if "epsilon" not in by_name[name] and study.wishes.epsilon:
+            raise UsageError(f"--log {name}: give its tolerance, too: --epsilon {name}=2%")
+    return [Metric(**table) for table in tables]

@@ -156,8 +156,15 @@ def tell_command(
         click.echo(("Would store: " if dry_run else "") + _said(told) + ".")
         if not dry_run:
             show.paragraph(_then(status))
-            for said in show.warnings(status.result):
-                show.paragraph(f"Warning: {said}.")
+            _say_warnings(where, status)
+
+
+def _say_warnings(where: str, status: Status) -> None:
+    """What a person should hear of at once, and what it means."""
+    for said in show.warnings(status.result):
+        show.paragraph(f"Warning: {said}.")
+    if any(a.verdict == "broken" for a in status.result.assumptions):
+        show.paragraph(f"Nothing is certified while that stands: paretoscope doctor {where}")
 
 
 def _said(told: Told) -> str:

@@ -15,20 +15,13 @@ from paretoscope.cli import show
 from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
-from paretoscope.core.dominance import non_dominated
 from paretoscope.study import Metric, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
+from paretoscope.study.speech import SHORT, estimates
 from paretoscope.table import write_table
 
-_WORDS = {
-    "accepted": "in",
-    "near": "near",
-    "rejected": "out",
-    "undecided": "undecided",
-    "infeasible": "infeasible",
-}
 # Candidates with their P(in the front) that a status lists.
 _LIKELIEST = 8
 _CHANCE = "P(front)*"
@@ -55,18 +48,9 @@ def status_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
     ctx.exit(show.standing(status))
 
 
-def best_guess(result: Result) -> list[str]:
-    """The front of the estimates, among what was measured and could be."""
-    mu, ids = result.found.mu, result.problem.candidates.ids
-    usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~result.verdict.infeasible)
-    if not len(usable):
-        return []
-    return [ids[k] for k in usable[non_dominated(mu[usable])]]
-
-
 def _counts(status: Status) -> dict[str, int]:
     """Candidates by verdict, all verdicts named."""
-    return {short: status.counts.get(word, 0) for word, short in _WORDS.items()}
+    return {short: status.counts.get(word, 0) for word, short in SHORT.items()}
 
 
 def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> dict[str, Any]:
@@ -83,7 +67,7 @@ def _status_data(study: Study, status: Status, upcoming: Sequence[Request]) -> d
         "reason": result.certificate.reason,
         "achieved_epsilon": result.achieved_epsilon,
         "warnings": show.warnings(result),
-        "best_guess": best_guess(result),
+        "best_guess": result.best_guess,
         "probability_in_front_not_a_guarantee": dict(status.front),
         "next": dict(Counter(request.candidate for request in upcoming)),
         "still_needed_at_most": _still_needed(study, status),
@@ -101,7 +85,7 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
     if status.front:
         click.echo()
         likeliest = [
-            [name, f"{chance:.2f}", _WORDS[status.result.status[index[name]]]]
+            [name, f"{chance:.2f}", SHORT[status.result.status[index[name]]]]
             for name, chance in status.front[:_LIKELIEST]
         ]
         _draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
@@ -134,7 +118,7 @@ def _facts(study: Study, status: Status, upcoming: Sequence[Request]) -> Iterato
             show.listed(status.result.pareto_set),
         )
     if status.stop is None or not status.result.certified:
-        yield "best guess", show.listed(best_guess(status.result)) or "none before the first values"
+        yield "best guess", show.listed(status.result.best_guess) or "none before the first values"
     yield from (("warning", said) for said in show.warnings(status.result))
     if status.stop is None:
         yield "next sheet", _next(upcoming)
@@ -201,29 +185,6 @@ def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) 
         click.echo()
 
 
-def estimates(result: Result, k: int) -> list[str]:
-    """Estimates of a candidate with their 95 % half widths, or intervals on the log scale."""
-    mean = result.problem.outward(result.found.mu[k : k + 1])[0]
-    low, high = (side[k] for side in result.intervals)
-    metrics = enumerate(result.problem.metrics)
-    return [_estimate(m, float(mean[c]), float(low[c]), float(high[c])) for c, m in metrics]
-
-
-def _estimate(metric: Metric, mean: float, low: float, high: float) -> str:
-    """One estimate, with as many digits as its half width warrants: per cent on the log scale."""
-    if not math.isfinite(mean):
-        return "-"
-    half = (high - low) / 2
-    if not math.isfinite(half) or half == 0.0:
-        return show.number(mean)
-    places = 1 - math.floor(math.log10(half))
-    middle = f"{round(mean, places):.{max(0, places)}f}"
-    if metric.scale == "log":
-        percent = 50 * math.log(high / low)
-        return f"{middle} ± {percent:.{1 if percent < 10 else 0}f} %"
-    return f"{middle} ± {round(half, places):.{max(0, places)}f}"
-
-
 # ---------------------------------------------------------------- result
 
 
@@ -271,7 +232,7 @@ def _result_data(status: Status) -> dict[str, Any]:
         "certified": result.certified,
         "stopped": None if status.stop is None else status.stop.value,
         "pareto_set": result.pareto_set,
-        **{word: getattr(result, word) for word in _WORDS},
+        **{word: getattr(result, word) for word in SHORT},
         "achieved_epsilon": result.achieved_epsilon,
         "certificate": {
             "reason": certificate.reason,
@@ -292,7 +253,7 @@ def _say_result(status: Status, *, everything: bool) -> None:
     """A result for people."""
     result, certificate = status.result, status.result.certificate
     rows = [
-        [name, _WORDS[result.status[k]], str(int(result.counts[k]))]
+        [name, SHORT[result.status[k]], str(int(result.counts[k]))]
         for k, name in enumerate(result.problem.candidates.ids)
         if everything or result.status[k] != "rejected"
     ]

@@ -13,8 +13,11 @@ from typing import Any
 import click
 
 from paretoscope.cli.lazy import DONE, OUTSTANDING, UNCERTIFIED
-from paretoscope.study import Metric, Result, Status
+from paretoscope.study import Result, Status
 from paretoscope.study.assumptions import Assumption
+from paretoscope.study.speech import count, noise, number, tolerance
+
+__all__ = ["count", "noise", "number", "tolerance"]  # said in the study, shown here
 
 # Characters of listed ids before "and N more".
 _LISTED = 120
@@ -41,11 +44,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 def printable(text: object) -> str:
     """Text without anything a terminal would obey."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """A number as people write it; a dash where there is none."""
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
 def plain_number(value: float | str) -> str:
@@ -123,31 +121,6 @@ def listed(ids: Sequence[str]) -> str:
     most = max(1, sum(length <= _LISTED for length in lengths))
     more = f" and {len(ids) - most} more" if len(ids) > most else ""
     return ", ".join(ids[:most]) + more
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """'1 candidate', '2 candidates'."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def tolerance(metric: Metric, value: float) -> str:
-    """An epsilon of a metric: per cent where ratios are compared, else with its unit."""
-    if not math.isfinite(value):
-        return "not yet known"
-    if metric.scale == "log":
-        return f"{100 * value:.3g} %"
-    return f"{value:.3g} {metric.unit}".strip()
-
-
-def noise(metric: Metric) -> str:
-    """What is known of a metric's noise."""
-    if metric.exact:
-        return "none (exact)" if metric.known is None else f"none (column {metric.known})"
-    if metric.bounds is not None:
-        return f"within [{metric.bounds[0]:g}, {metric.bounds[1]:g}]"
-    if metric.kind == "proportion":
-        return f"of {metric.of} trials"
-    return "unknown" if metric.sigma in {None, "unknown"} else f"sigma {metric.sigma:g}"
 
 
 def standing(status: Status) -> int:

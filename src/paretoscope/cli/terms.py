@@ -206,7 +206,7 @@ def _wishes(terms: Terms, epsilon: float) -> Wishes:
     return Wishes(delta, epsilon, budget, batches, seconds(terms.time))
 
 
-def _method(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "auto")
+def method_named(name: str, wishes: Wishes) -> Any:  # noqa: ANN401  (a policy, or "auto")
     """The policy of a name."""
     if name == "auto":
         return name
@@ -267,7 +267,7 @@ def definition(terms: Terms) -> dict[str, Any]:
         "metrics": metrics,
         "features": feature_spec(terms.features, candidates.columns),
         "intercept": terms.intercept is not False,
-        "method": _method(terms.method or "auto", wishes),
+        "method": method_named(terms.method or "auto", wishes),
         "seed": terms.seed or 0,
         **vars(wishes),
     }

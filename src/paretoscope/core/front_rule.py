@@ -17,7 +17,8 @@ import numpy as np
 
 from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
 from paretoscope.core.dominance import front_of
-from paretoscope.core.gaps import STRIP_CELLS, margin_table
+from paretoscope.core.gaps import STRIP_CELLS
+from paretoscope.core.margins import margin_table
 
 
 class FrontVerdicts(NamedTuple):

@@ -18,7 +18,7 @@ another one is as good up to epsilon everywhere, so that "rejected" means covere
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -31,7 +31,7 @@ from paretoscope.policies.codec import plain_state
 from paretoscope.policies.equal_rounds import check_growth
 from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.pal import RIDGE, kernel_width, with_working_unit
-from paretoscope.policies.posterior import posterior
+from paretoscope.policies.posterior import posterior, spanning_pulls
 from paretoscope.policies.reading import noisy_part
 from paretoscope.policies.rounds import (
     ACCEPTED,
@@ -39,6 +39,7 @@ from paretoscope.policies.rounds import (
     NEAR,
     REJECTED,
     RoundState,
+    extended,
     want_up_to,
     with_verdicts,
 )
@@ -91,9 +92,8 @@ class EpsilonPAL(AnytimeRounds):
 
     def _start(self, setting: Setting) -> BoxState:
         state = with_working_unit(super()._start(setting))
-        given = {f.name: getattr(state, f.name) for f in fields(state)}
         box = np.full((len(state.status), int(setting.noisy.sum())), np.inf)
-        return BoxState(**given, low=freeze(-box), high=freeze(box))
+        return extended(state, BoxState, low=freeze(-box), high=freeze(box))
 
     def _rivals(self, state: RoundState) -> IntArray:
         """Whoever is kept is compared to the end."""
@@ -113,9 +113,7 @@ class EpsilonPAL(AnytimeRounds):
         """Pulls in all of each arm: h at first, of a G-optimal design, then more of one."""
         alive, model = self._rivals(state), state.setting.model
         if not state.number:
-            plans = model.designs(alive, ("g",), state.barred)
-            first = model.integers(plans[0], alive, model.least(alive)) if plans else None
-            return np.ones(len(state.status), dtype=np.int64) if first is None else first
+            return spanning_pulls(state, alive)
         assert isinstance(state, BoxState)
         size = np.linalg.norm(state.high - state.low, axis=1)
         counts, a = state.got.counts[model.first].copy(), int(alive[size[alive].argmax()])

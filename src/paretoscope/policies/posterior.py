@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretoscope.core.arrays import FloatArray
+from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Tally
 from paretoscope.policies.model import Model, like
+from paretoscope.policies.rounds import RoundState
 
 
 class Posterior(NamedTuple):
@@ -46,3 +47,11 @@ def posterior(model: Model, tally: Tally, ridge: float) -> Posterior:
     if model.twins:  # arms of equal features have the very same estimate
         mu, s = mu[like(model.twin)], s[like(model.twin)]
     return Posterior(mu, s, Theta, root)
+
+
+def spanning_pulls(state: RoundState, arms: IntArray) -> IntArray:
+    """First pulls of each arm: h of a G-optimal design; every arm once without features."""
+    model = state.setting.model
+    plans = model.designs(arms, ("g",), state.barred)
+    found = model.integers(plans[0], arms, model.least(arms)) if plans else None
+    return np.ones(len(state.status), dtype=np.int64) if found is None else found

@@ -11,8 +11,8 @@ more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -153,6 +153,12 @@ def first_state(setting: Setting) -> RoundState:
         history=(),
         stop=None,
     )
+
+
+def extended(state: RoundState, kind: type[S], **more: Any) -> S:  # noqa: ANN401  (of its fields)
+    """The state as one of a kind with more fields."""
+    given = {f.name: getattr(state, f.name) for f in fields(state)}
+    return kind(**given, **more)
 
 
 class RoundPolicy(ABC, Generic[S]):

@@ -24,7 +24,7 @@ from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 
 LEVEL = 0.005
-LINEAR = "linear means"
+LINEAR, EQUAL = "linear means", "equal noise"
 # Drawn laws and pairs of measurements cost time: a round is tested on so many of its first values.
 MOST = 4000
 Word = Literal["holds", "broken", "noticed", "untested"]
@@ -229,11 +229,9 @@ def _equal(problem: Problem, seen: Sequence[Seen], *, pooled: bool) -> list[Assu
     some = [one.only(unknown) for one in seen]
     worst = _worst(some, lambda one: diagnostics.unequal(one.rep, one.level))
     if worst is None:
-        return [_unseen("equal noise", "equal noise of all candidates was assumed without test")]
+        return [_unseen(EQUAL, "equal noise of all candidates was assumed without test")]
     if worst.ratio > 1.0:
-        return [
-            Assumption("equal noise", "holds", "no candidate is noisier than others", "", worst.p)
-        ]
+        return [Assumption(EQUAL, "holds", "no candidate is noisier than others", "", worst.p)]
     said = (
         f"{names[worst.metric]}: the noise differs between candidates, up to {worst.size:.2g}"
         f" times the common one (p = {worst.p:.2g})"
@@ -242,7 +240,7 @@ def _equal(problem: Problem, seen: Sequence[Seen], *, pooled: bool) -> list[Assu
         "declare the largest noise as sigma, use scale='log' if it grows with the value, or a"
         " method with a noise for each candidate"
     )
-    return [Assumption("equal noise", "broken", said, remedy, worst.p)]
+    return [Assumption(EQUAL, "broken", said, remedy, worst.p)]
 
 
 def _gaussian(problem: Problem, seen: Sequence[Seen]) -> Assumption:

@@ -19,7 +19,7 @@ from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
 from paretoscope.study import agreement
 from paretoscope.study.agreement import Pair
-from paretoscope.study.book import Book, Uid, group_members
+from paretoscope.study.book import Book, Uid, Values, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
 from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
@@ -58,6 +58,7 @@ class Course:
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
         self.checks = 0
+        self.reached: list[int] = []  # the policy's own round after each turn
         self.moved += 1
         self.turn = self._turn(self.base)
 
@@ -168,6 +169,7 @@ class Course:
         if tally.counts.any():
             state = self.policy.observe(state, tally)
         self.state = state
+        self.reached.append(int(getattr(state, "number", len(self.reached) + 2)))
         asked = np.array([uid.candidate for uid in self.turn.uids], dtype=np.int64)
         self.before = self.before + np.bincount(asked, minlength=self.problem.K)
 
@@ -217,6 +219,13 @@ class Course:
         uids = [uid for uid in map(Uid.parse, book.values) if uid is not None]
         tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
         return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
+
+    def singles(self, book: Book) -> list[tuple[int, Values]]:
+        """Every measurement with its candidate; none where some were told as means of several."""
+        if book.sums:
+            return []
+        told = ((Uid.parse(text), values) for text, values in book.values.items())
+        return [(u.candidate, v) for u, v in told if u is not None and not book.barred(u)]
 
     def spans(self, book: Book) -> list[Span]:
         """Complete rounds as the tests of assumptions need them."""

@@ -16,6 +16,7 @@ from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
@@ -32,6 +33,7 @@ _KNOWN: dict[str, Any] = {
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
     "PAL": PAL,
+    "PSIPS": PSIPS,
     "Race": Race,
     "Racing": Racing,
     "Uniform": Uniform,
@@ -43,7 +45,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = APE | EpsilonPAL | GEGEConfidence | PAL | Race | Racing
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | PSIPS | Race | Racing
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)

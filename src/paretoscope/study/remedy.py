@@ -1,24 +1,30 @@
-"""What to do when the linear model does not fit: terms that would help, logarithms, or no model.
+"""What to do when an assumption is broken, and what each way would cost.
 
-Proposals are guesses made from the measurements that refused the model. They cost no risk: a study that
-is reframed counts its old measurements as history, and certifies from new ones alone.
+The linear model does not fit: terms that would help, logarithms, or no model. The noise is not equal:
+the largest one for all, logarithms, or a noise of its own for each candidate.
+
+Proposals are guesses made from the measurements that broke the assumption. They cost no risk: a study
+that is reframed counts its old measurements as history, and certifies from new ones alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from paretoscope.core.arrays import FloatArray
+from paretoscope.core import diagnostics
+from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.diagnostics import Replicates
 from paretoscope.policies.base import Tally
 from paretoscope.study import methods
 from paretoscope.study.features import Features
 from paretoscope.study.methods import Option, Wishes
+from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 
 # A term is worth its place if noise alone gave so much to it in one case of a hundred.
@@ -27,16 +33,21 @@ _WORTH = 0.01
 _FITS = 0.05
 # A binary column is its own square.
 _SQUARABLE = 3
+# Spare replicates from which a candidate's own noise is estimated, and how far above it we go.
+_SPARE, _SURE = 2, 0.95
+
+Row = tuple[int, Sequence[float | None]]
 
 
 class Proposal(NamedTuple):
-    """One way out: features to reframe with (None = no model), its rank, its predicted measurements."""
+    """One way out: features (None = no model), rank, predicted measurements, what `Study.reframe` takes."""
 
     name: str
     features: Features | None
     h: int
     option: Option
     said: str
+    changes: Mapping[str, Any]
 
 
 class Fit(NamedTuple):
@@ -133,8 +144,104 @@ def _extended(features: Features, terms: Sequence[str]) -> Features:
     return Features(X, (*features.names, *terms), f"{features.said}, and {', '.join(terms)}")
 
 
-def proposals(problem: Problem, wishes: Wishes, tally: Tally) -> list[Proposal]:
-    """Ways out of a model that does not fit, each with its rank and its predicted measurements."""
+# ---------------------------------------------------------------- logarithms
+
+
+class Values(NamedTuple):
+    """Single measurements: candidates, and what the noisy metrics were on their inner scale."""
+
+    arms: IntArray
+    Y: FloatArray
+
+
+def values_of(metrics: Sequence[Metric], rows: Sequence[Row]) -> Values:
+    """The rows of a study as the noisy among some metrics see them."""
+    at = [c for c, metric in enumerate(metrics) if not metric.exact]
+    made = [[metrics[c].inward(float(values[c] or 0.0)) for c in at] for _, values in rows]
+    return Values(np.array([k for k, _ in rows], dtype=np.int64), np.array(made))
+
+
+def misfit(problem: Problem, values: Values) -> FloatArray:
+    """p-value of the linear model in each noisy metric."""
+    none = np.full(values.Y.shape[1], np.nan)
+    tally = Tally.of(problem.K, values.arms, values.Y)
+    at = np.flatnonzero(tally.counts)
+    df = int(tally.counts.sum()) - len(at)
+    if problem.features is None or df < 1:
+        return none
+    pure = tally.m2[at].sum(axis=0) / df
+    if not (pure > 0).all():
+        return none
+    return Fit(tally.means[at], tally.counts[at].astype(float), pure, df).lack(
+        problem.features.X[at]
+    )[1]
+
+
+def inequality(problem: Problem, values: Values) -> FloatArray:
+    """p-value of equal noise in each noisy metric."""
+    arms = problem.setting.model.inverse[values.arms]
+    return diagnostics.unequal(Replicates(arms, values.Y), _FITS).p
+
+
+def logarithms(
+    problem: Problem,
+    wishes: Wishes,
+    rows: Sequence[Row],
+    judge: Callable[[Problem, Values], FloatArray],
+) -> tuple[Metric, ...] | None:
+    """The metrics on the log scale where that mends what is judged; None where it does not."""
+    noisy = [metric for metric in problem.metrics if not metric.exact]
+    if not rows or not noisy:
+        return None
+    p = judge(problem, values_of(problem.metrics, rows))
+    bad = {m.name for m, q in zip(noisy, p.tolist(), strict=True) if q <= _FITS / len(p)}
+    columns = [[values[c] for _, values in rows] for c in range(problem.d)]
+    pairs = zip(problem.metrics, columns, strict=True)
+    made = tuple(_logged(m, y, wishes) if m.name in bad else m for m, y in pairs)
+    if not bad or None in made:
+        return None
+    metrics = tuple(metric for metric in made if metric is not None)
+    after = judge(problem, values_of(metrics, rows))
+    mended = [
+        q > _FITS / len(p) for m, q in zip(noisy, after.tolist(), strict=True) if m.name in bad
+    ]
+    return metrics if all(mended) else None
+
+
+def _logged(metric: Metric, values: Sequence[float | None], wishes: Wishes) -> Metric | None:
+    """A metric on the log scale, with the same tolerance at its median; None if it cannot be."""
+    if metric.scale == "log" or metric.bounded or any(v is None or v <= 0 for v in values):
+        return None
+    epsilon = metric.tolerance if metric.tolerance is not None else wishes.epsilon
+    middle = float(np.median(np.array(values, dtype=np.float64)))
+    share = {"epsilon": f"{100.0 * epsilon / middle:.2g} %"} if epsilon else {}
+    more: dict[str, Any] = {"unit": metric.unit, "statistic": metric.statistic, **share}
+    return Metric(metric.name, metric.goal, scale="log", **more)
+
+
+def _log_proposal(
+    problem: Problem, wishes: Wishes, metrics: tuple[Metric, ...] | None
+) -> list[Proposal]:
+    """The way of the logarithms, if there is one."""
+    if metrics is None:
+        return []
+    changed = [m for m, old in zip(metrics, problem.metrics, strict=True) if m != old]
+    said = "compare ratios of " + " and ".join(
+        m.name + (f" (epsilon {m.epsilon})" if m.epsilon else "") for m in changed
+    )
+    return [_made("logarithms", problem, wishes, said, metrics=metrics)]
+
+
+# ---------------------------------------------------------------- all ways
+
+
+def proposals(
+    problem: Problem, wishes: Wishes, tally: Tally, rows: Sequence[Row] = ()
+) -> list[Proposal]:
+    """Ways out of a model that does not fit, each with its rank and its predicted measurements.
+
+    ``rows``: the single measurements, where there are; without them no logarithm can be tried.
+    """
     features = problem.features
     if features is None:
         return []
@@ -142,19 +249,61 @@ def proposals(problem: Problem, wishes: Wishes, tally: Tally) -> list[Proposal]:
     found = richer(problem, tally)
     if found is not None:
         added = found.names[len(features.names) :]
-        made.append(_proposal("richer features", problem, wishes, found, f"add {', '.join(added)}"))
+        said = f"add {', '.join(added)}"
+        made.append(_made("richer features", problem, wishes, said, features=found))
+    made += _log_proposal(problem, wishes, logarithms(problem, wishes, rows, misfit))
     whole = quadratic(features)
     if len(whole.names) > len(features.names) and (found is None or whole.names != found.names):
         said = "add all squares and interactions"
-        made.append(_proposal("quadratic", problem, wishes, whole, said))
-    made.append(_proposal("no features", problem, wishes, None, "every candidate on its own"))
+        made.append(_made("quadratic", problem, wishes, said, features=whole))
+    made.append(_made("no features", problem, wishes, "every candidate on its own", features=None))
     return made
 
 
-def _proposal(
-    name: str, problem: Problem, wishes: Wishes, features: Features | None, said: str
+def noise_proposals(
+    problem: Problem, wishes: Wishes, tally: Tally, rows: Sequence[Row] = ()
+) -> list[Proposal]:
+    """Ways out of a noise that differs between candidates."""
+    made = _log_proposal(problem, wishes, logarithms(problem, wishes, rows, inequality))
+    loudest = _largest_noise(problem, tally)
+    if loudest is not None:
+        new = [m for m, old in zip(loudest, problem.metrics, strict=True) if m != old]
+        said = "declare the noise of the noisiest for all: " + ", ".join(
+            f"{m.name} {m.sigma:.3g}" for m in new
+        )
+        made.append(_made("largest noise", problem, wishes, said, metrics=loudest))
+    said = "every candidate on its own, with a noise of its own"
+    made.append(_made("own noise", problem, wishes, said, features=None, method="auto"))
+    return made
+
+
+def _largest_noise(problem: Problem, tally: Tally) -> tuple[Metric, ...] | None:
+    """The metrics of unknown noise with the upper limit of what the noisiest candidate shows."""
+    some = np.flatnonzero(tally.counts > _SPARE)
+    if not len(some):
+        return None
+    spare = (tally.counts[some] - 1).astype(np.float64)
+    above = np.sqrt(tally.m2[some] / special.chdtri(spare, _SURE)[:, None])
+    noisiest = (tally.m2[some] / spare[:, None]).argmax(axis=0)
+    metrics = []
+    for c, metric in enumerate(problem.metrics):
+        sigma = float(f"{above[noisiest[c], c]:.3g}")
+        unknown = not metric.exact and np.isnan(metric.inner_sigma) and sigma > 0
+        own = {key: value for key, value in vars(metric).items() if key not in {"name", "goal"}}
+        new = Metric(metric.name, metric.goal, **{**own, "sigma": sigma}) if unknown else metric
+        metrics.append(new)
+    return tuple(metrics)
+
+
+def _made(
+    name: str,
+    problem: Problem,
+    wishes: Wishes,
+    said: str,
+    **changes: Any,  # noqa: ANN401  (what `Study.reframe` takes)
 ) -> Proposal:
     """A proposal with what it would cost."""
-    other = replace(problem, features=features)
+    shape = {key: value for key, value in changes.items() if key in {"features", "metrics"}}
+    other = replace(problem, **shape)
     option = methods.options(other.setting, wishes)[0]
-    return Proposal(name, features, other.setting.model.rank, option, said)
+    return Proposal(name, other.features, other.setting.model.rank, option, said, changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from paretoscope.policies.reading import noisy_part
 from paretoscope.study.assumptions import Assumption
 from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
+from paretoscope.study.windows import ResultWindows
 
 # Intervals of the table are for reading, one candidate at a time.
 _LEVEL = 0.95
@@ -95,7 +96,7 @@ def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) ->
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(ResultWindows):
     """Verdicts of a study by candidate id, its estimates, its certificate, and what that assumes."""
 
     problem: Problem
@@ -140,6 +141,15 @@ class Result:
         return self._ids(self.verdict.infeasible)
 
     @property
+    def best_guess(self) -> list[str]:
+        """Ids of the front of the estimates, among what was measured and could be."""
+        mu, ids = self.found.mu, self.problem.candidates.ids
+        usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~self.verdict.infeasible)
+        if not len(usable):
+            return []
+        return [ids[k] for k in usable[non_dominated(mu[usable])]]
+
+    @property
     def certified(self) -> bool:
         """Whether the answer carries the guarantee."""
         return self.certificate.certified
@@ -160,12 +170,16 @@ class Result:
             words[getattr(self.verdict, name)] = name
         return [str(word) for word in words]
 
-    def table(self) -> list[dict[str, Any]]:
-        """One row per candidate: id, columns, verdict, measurements, estimates with 95 % intervals."""
+    def table(self, only: Iterable[int] | None = None) -> list[dict[str, Any]]:
+        """One row per candidate: id, columns, verdict, measurements, estimates with 95 % intervals.
+
+        ``only``: rows of these candidates, by number.
+        """
         low, high = self.intervals
         means = self.problem.outward(self.found.mu)
         rows = []
-        for k, name in enumerate(self.problem.candidates.ids):
+        for k in range(self.problem.K) if only is None else only:
+            name = self.problem.candidates.ids[k]
             row = {"candidate": name, **self.problem.candidates.row(k)}
             ours = {"candidate": name, "verdict": self.status[k], "n": int(self.counts[k])}
             row |= ours  # wins over columns of the same name

@@ -16,15 +16,16 @@ from typing import Any, Self
 from paretoscope.errors import Conflict, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
-from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result
+from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
 from paretoscope.study.result import Result
 from paretoscope.study.sharing import in_turn, or_close
 from paretoscope.study.status import Status
+from paretoscope.study.windows import Windows
 
 
-class Study(Desk):
+class Study(Desk, Windows):
     """A study on a ledger; make one with `create`, come back to it with `open`.
 
     Parameters
@@ -131,9 +132,15 @@ class Study(Desk):
         self._commit(decide)
 
     def proposals(self) -> list[remedy.Proposal]:
-        """Other features to go on with where the linear model does not fit, with what each would cost."""
-        self.refresh()
-        return remedy.proposals(self.problem, self.wishes, self._course.everything(self._book))
+        """Ways to go on where the linear model does not fit, or the noise differs between candidates.
+
+        Each with what it would cost; ``study.reframe(reason, **proposal.changes)`` takes it.
+        """
+        broken = {a.name for a in self.result().assumptions if a.verdict == "broken"}
+        uneven = assumptions.EQUAL in broken and assumptions.LINEAR not in broken
+        ways = remedy.noise_proposals if uneven else remedy.proposals
+        course, book = self._course, self._book
+        return ways(self.problem, self.wishes, course.everything(book), course.singles(book))
 
     def pilot(self) -> list[evidence.Scale]:
         """The noise of each metric as replicates show it so far."""
@@ -187,6 +194,32 @@ class Study(Desk):
             method=self._book.definition["method"]["policy"],
             reason=self.reason,
         )
+
+    @in_turn
+    def snapshot(self) -> trace.Snapshot:
+        """Everything that a report or a page shows, as of one moment."""
+        status = self.status()
+        course, book = self._course, self._book
+        rounds = trace.rounds_of(book, book.base, course.turn.number, self.problem.K)
+        decided = [d.round for d in status.result.verdict.decisions]
+        left = trace.residuals_of(self.problem, course.pooled(book), status.result.found)
+        return trace.Snapshot(
+            events=book.number,
+            created=book.created,
+            definition=book.definition,
+            status=status,
+            rounds=rounds,
+            decided=trace.decided_by(course, decided),
+            residuals=left,
+            out=self._out(),
+        )
+
+    def _out(self) -> tuple[trace.Held, ...]:
+        """Requests that somebody has, and who."""
+        course, book, now = self._course, self._book, self.clock()
+        waiting = course.turn.waiting if course.stop is None else ()
+        out = [(uid, book.asked[uid]) for uid in waiting if book.out(uid, now)]
+        return tuple(trace.Held(self._request(uid), a.by, a.at, a.lease) for uid, a in out)
 
     def plan(self, budget: int | None = None) -> list[methods.Option]:
         """Predicted measurements of every method that could run this study.
