@@ -7,6 +7,7 @@
     ├── DataError        your data: a value, row or column cannot be used; says which
     ├── LedgerError      the store: it cannot be read or written, or holds something else
     │   └── Conflict     somebody else has appended in the meantime: read on and try again
+    ├── WorkersLost      the machines: measurements were lost with their workers, more often than allowed
     └── NumericalError   ours: a computation failed its own check
 
 ``UsageError`` and ``DataError`` are also ``ValueError``, so that callers who know only the standard library catch them.
@@ -33,6 +34,10 @@ class LedgerError(ParetoscopeError):
 
 class Conflict(LedgerError):  # noqa: N818  (nobody erred: somebody was faster)
     """Others have appended since the caller last read: nothing was stored, read on and try again."""
+
+
+class WorkersLost(ParetoscopeError):  # noqa: N818  (nobody's error, but a loss)
+    """Workers died with their measurements more often than allowed; the study can go on later."""
 
 
 class NumericalError(ParetoscopeError, ArithmeticError):

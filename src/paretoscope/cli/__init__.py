@@ -15,6 +15,7 @@ COMMANDS = {
     "init": Entry(_MAKE, "Write a commented study.toml to fill in."),
     "create": Entry(_MAKE, "Make a study from candidates and metrics."),
     "plan": Entry(_MAKE, "Predict what each method would measure."),
+    "run": Entry("paretoscope.cli.run", "Measure by a command until the Pareto set is known."),
     "ask": Entry(_LAB, "Take the next measurements to make, as a sheet."),
     "tell": Entry(_LAB, "Hand a filled sheet in."),
     "status": Entry(_LOOK, "Where the study stands, and what comes next."),
@@ -39,10 +40,15 @@ Exit codes:
   4  data refused, nothing stored
   5  the store cannot be used
   6  nothing to ask now, but requests are out
+  7  workers were lost too often
+  130  interrupted; the study can go on
 """
 
 
 _HELP = """Find the Pareto set among candidates with noisy metrics, from few measurements.
+
+\b
+paretoscope run -L level 1,6,9 -m wall:min:ms:log -m size:min::exact --epsilon wall=5% -- ./bench {level}
 
 \b
 paretoscope create lab.study --candidates c.csv -m yield:max --epsilon 0.05

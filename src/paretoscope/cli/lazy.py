@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from paretoscope.errors import DataError, LedgerError, ParetoscopeError, UsageError
+from paretoscope.errors import DataError, LedgerError, ParetoscopeError, UsageError, WorkersLost
 
 # What a script can rely on.
-DONE, USAGE, UNCERTIFIED, DATA, STORE, OUTSTANDING = 0, 2, 3, 4, 5, 6
-_BLAME = {UsageError: USAGE, DataError: DATA, LedgerError: STORE}
+DONE, USAGE, UNCERTIFIED, DATA, STORE, OUTSTANDING, WORKERS = 0, 2, 3, 4, 5, 6, 7
+INTERRUPTED = 130  # as a shell says it
+_BLAME = {UsageError: USAGE, DataError: DATA, LedgerError: STORE, WorkersLost: WORKERS}
 
 
 class Entry(NamedTuple):

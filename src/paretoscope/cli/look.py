@@ -15,7 +15,7 @@ from paretoscope.cli import show
 from paretoscope.cli.lazy import DONE
 from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
-from paretoscope.study import Metric, Request, Result, Status, Study
+from paretoscope.study import Metric, Problem, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
@@ -88,7 +88,7 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
             [name, f"{chance:.2f}", SHORT[status.result.status[index[name]]]]
             for name, chance in status.front[:_LIKELIEST]
         ]
-        _draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
+        draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
         show.paragraph(
             "* P(in the front) of a flat-prior t posterior: for orientation, not a guarantee"
         )
@@ -173,7 +173,7 @@ def _when(study: Study, status: Status) -> str:
     return f"after {most} {more}{seen}; fewer, the more candidates are eliminated"
 
 
-def _draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:
+def draw_estimates(result: Result, head: list[str], rows: Sequence[list[str]]) -> None:
     """Rows with their estimates, a table for every few metrics; a row begins with its candidate."""
     titles = [_titled(metric) for metric in result.problem.metrics]
     found = [estimates(result, result.problem.candidates.index[row[0]]) for row in rows]
@@ -214,18 +214,18 @@ def result_command(
         status = study.status()
         result = status.result
         if as_json:
-            show.emit(_result_data(status))
+            show.emit(result_data(status))
         elif path is not None:
             target = sys.stdout if path == "-" else path
             write_table(result.table(), target, "csv")
         elif markdown:
             click.echo(write_table(result.table(), None, "markdown"), nl=False)
         else:
-            _say_result(status, everything=everything)
+            say_result(status, everything=everything)
     ctx.exit(DONE if status.stop is None else show.standing(status))
 
 
-def _result_data(status: Status) -> dict[str, Any]:
+def result_data(status: Status) -> dict[str, Any]:
     """A result for scripts."""
     result, certificate = status.result, status.result.certificate
     return {
@@ -249,19 +249,39 @@ def _result_data(status: Status) -> dict[str, Any]:
     }
 
 
-def _say_result(status: Status, *, everything: bool) -> None:
+def say_result(status: Status, *, everything: bool) -> None:
     """A result for people."""
-    result, certificate = status.result, status.result.certificate
+    result = status.result
+    hidden = draw_verdicts(result, everything=everything)
+    if hidden:
+        show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+    say_certificate(result)
+
+
+def draw_verdicts(result: Result, *, everything: bool) -> int:
+    """The table of candidates with their estimates; how many were left out because they are out."""
+    ids = result.problem.candidates.ids
     rows = [
         [name, SHORT[result.status[k]], str(int(result.counts[k]))]
-        for k, name in enumerate(result.problem.candidates.ids)
+        for k, name in enumerate(ids)
         if everything or result.status[k] != "rejected"
     ]
     if rows:
-        _draw_estimates(result, ["candidate", "verdict", "n"], rows)
-    hidden = len(result.status) - len(rows)
-    if hidden:
-        show.paragraph(f"{show.count(hidden, 'candidate')} out; --all shows them, too.")
+        draw_estimates(result, [named(result.problem), "verdict", "n"], rows)
+    return len(ids) - len(rows)
+
+
+def named(problem: Problem) -> str:
+    """What ids are called: by the parameters, where they are made of these."""
+    candidates = problem.candidates
+    columns = list(candidates.columns.values())
+    joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
+    return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
+
+
+def say_certificate(result: Result) -> None:
+    """What is certified, or why nothing is."""
+    certificate = result.certificate
     if result.earlier:
         made = show.count(result.earlier, "earlier measurement")
         show.paragraph(f"Estimates contain {made}; verdicts do not.")

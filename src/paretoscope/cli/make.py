@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from paretoscope.cli import show, terms
-from paretoscope.cli.options import json_option, sheet_options, study_argument
+from paretoscope.cli.options import definition_options, json_option, study_argument
 from paretoscope.errors import UsageError
 from paretoscope.study import Metric, Problem, Study
 from paretoscope.study.evidence import Scale
@@ -78,29 +78,7 @@ def init_command(path: str, *, force: bool, as_json: bool) -> None:
 
 @click.command("create")
 @study_argument
-@click.option("--config", metavar="FILE", help="A study.toml; options given here win over it.")
-@click.option("--candidates", metavar="FILE", help="CSV file, one row per candidate.")
-@click.option("--id", metavar="COLUMN", help="Column that names the candidates.")
-@click.option("--features", metavar="TEXT", help="A formula, or columns between commas.")
-@click.option("--no-intercept", "intercept", flag_value=False, default=None, type=bool)
-@click.option(
-    "-m", "--metric", "short", multiple=True, metavar="NAME:GOAL[:UNIT[:log...]]", help="A metric."
-)
-@click.option("--sigma", multiple=True, metavar="METRIC=S", help="Noise, or unknown (default).")
-@click.option("--bounds", multiple=True, metavar="METRIC=LOW,HIGH", help="Range of the values.")
-@click.option("--resolution", multiple=True, metavar="METRIC=STEP", help="Step of the values.")
-@click.option("--misfit", multiple=True, metavar="METRIC=Z", help="What linear means may miss.")
-@click.option("--epsilon", multiple=True, metavar="[METRIC=]E", help="Tolerance, or 2% with log.")
-@click.option("--delta", type=float, help="Risk of any wrong verdict (0.05).")
-@click.option(
-    "--method", help="auto, race, gege, racing, fixed, ege-sh, ege-sr, oneshot or uniform."
-)
-@click.option("--budget", type=int, help="Measurements at most.")
-@click.option("--time", help="Time at most: 90s, 30min, 2h, 5d.")
-@click.option("--batches", type=int, help="Sheets at most.")
-@click.option("--batch-size", type=int, help="Measurements of one sheet.")
-@click.option("--seed", type=int, help="Of the order of measurements (0).")
-@sheet_options
+@definition_options
 @json_option
 def create_command(where: str, *, as_json: bool, **given: Any) -> None:  # noqa: ANN401
     """Make a study from candidates and metrics, and say what was understood.
@@ -108,31 +86,12 @@ def create_command(where: str, *, as_json: bool, **given: Any) -> None:  # noqa:
     A --sigma, --bounds, --resolution or --epsilon of a metric is written METRIC=VALUE; a bare
     --epsilon holds for every metric that has none of its own.
     """
-    made = terms.definition(_terms(given))
+    made = terms.definition(terms.from_options(given))
     with Study.create(where, **made) as study:
         if as_json:
             show.emit(understood(study))
         else:
             _say_created(where, study)
-
-
-def _terms(given: dict[str, Any]) -> terms.Terms:
-    """The options over the file, if there is one."""
-    config, short = given.pop("config"), given.pop("short")
-    lists = {key: given.pop(key) for key in ("sigma", "bounds", "resolution", "misfit", "epsilon")}
-    below = terms.read_terms(config) if config else terms.Terms()
-    tables = terms.metric_tables(short, below.metrics or [])
-    bare = [text for text in lists["epsilon"] if "=" not in text]
-    if len(bare) > 1:
-        raise UsageError(f"--epsilon {' and '.join(bare)}: give one that holds for all metrics")
-    own = [text for text in lists["epsilon"] if "=" in text]
-    terms.add_options(tables, "sigma", lists["sigma"], terms.read_sigma)
-    terms.add_options(tables, "bounds", lists["bounds"], terms.read_bounds)
-    terms.add_options(tables, "resolution", lists["resolution"], terms.read_number)
-    terms.add_options(tables, "misfit", lists["misfit"], terms.read_number)
-    terms.add_options(tables, "epsilon", own, terms.read_epsilon)
-    epsilon = terms.read_epsilon(f"--epsilon {bare[0]}", bare[0]) if bare else None
-    return terms.Terms(**given, epsilon=epsilon, metrics=tables).over(below)
 
 
 # ---------------------------------------------------------------- what was understood

@@ -27,17 +27,17 @@ _ALARMS = {"broken", "noticed"}
 
 def emit(data: Any) -> None:  # noqa: ANN401  (JSON values and named tuples)
     """Data as JSON on stdout; what is not finite is null."""
-    click.echo(json.dumps(_plain(data), indent=2, allow_nan=False))
+    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def plain(value: Any) -> Any:  # noqa: ANN401
     """JSON values of named tuples, mappings and lists."""
     if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
+        return plain(value._asdict())
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -77,9 +77,9 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
     """
     said = [(name, printable(text)) for name, text in pairs if text]
     left = max((len(name) for name, _ in said), default=0) + 2
-    width = max(_width(), left + 20)
+    room = max(width() - left, 20)
     for name, text in said:
-        wrapped = click.wrap_text(text, width - left) if text else ""
+        wrapped = click.wrap_text(text, room) if text else ""
         first, *more = wrapped.splitlines() or [""]
         click.echo(name.ljust(left) + first)
         for line in more:
@@ -88,13 +88,13 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
 
 def paragraph(text: str) -> None:
     """A sentence or two, wrapped to the terminal."""
-    click.echo(click.wrap_text(printable(text), _width()))
+    click.echo(click.wrap_text(printable(text), width()))
 
 
 def items(sentences: Iterable[str]) -> None:
     """Sentences as a list, each wrapped to the terminal."""
     for said in sentences:
-        text = click.wrap_text(printable(said), _width(), "- ", "  ")
+        text = click.wrap_text(printable(said), width(), "- ", "  ")
         click.echo(text)
 
 
@@ -110,7 +110,7 @@ def sentence(a: Assumption) -> str:
     return f"{a.said}{p}{remedy}"
 
 
-def _width() -> int:
+def width() -> int:
     """Columns of the terminal, at most a readable line."""
     return min(shutil.get_terminal_size((80, 24)).columns, 100)
 

@@ -122,7 +122,7 @@ def add_options(
         name, equals, value = text.rpartition("=")
         if not equals or name not in by_name:
             raise UsageError(
-                f"--{key} {text}: write METRIC=VALUE with one of the metrics {', '.join(by_name)}"
+                f"--{key.replace('_', '-')} {text}: write METRIC=VALUE with one of the metrics {', '.join(by_name)}"
             )
         by_name[name][key] = read(text, value)
 
@@ -154,6 +154,32 @@ def read_bounds(text: str, value: str) -> list[float]:
 def read_epsilon(text: str, value: str) -> float | str:
     """A tolerance: a number, or per cent."""
     return value if value.strip().endswith("%") else read_number(text, value)
+
+
+# Options that are written METRIC=VALUE, and how a value is read.
+_OWN: dict[str, Callable[[str, str], Any]] = {
+    "sigma": read_sigma,
+    "bounds": read_bounds,
+    "resolution": read_number,
+    "misfit": read_number,
+    "timeout_value": read_number,
+}
+
+
+def from_options(given: dict[str, Any]) -> Terms:
+    """The options of a definition over the file, if there is one."""
+    config, short = given.pop("config"), given.pop("short")
+    own = {key: given.pop(key, ()) for key in (*_OWN, "epsilon")}
+    below = read_terms(config) if config else Terms()
+    tables = metric_tables(short, below.metrics or [])
+    bare = [text for text in own["epsilon"] if "=" not in text]
+    if len(bare) > 1:
+        raise UsageError(f"--epsilon {' and '.join(bare)}: give one that holds for all metrics")
+    for key, read in _OWN.items():
+        add_options(tables, key, own[key], read)
+    add_options(tables, "epsilon", [t for t in own["epsilon"] if "=" in t], read_epsilon)
+    epsilon = read_epsilon(f"--epsilon {bare[0]}", bare[0]) if bare else None
+    return Terms(**given, epsilon=epsilon, metrics=tables).over(below)
 
 
 def _metrics(terms: Terms) -> tuple[list[Metric], float]:
@@ -244,24 +270,25 @@ def _installed(name: str, wishes: Wishes, ours: list[str]) -> Any:  # noqa: ANN4
     return policy
 
 
-def definition(terms: Terms) -> dict[str, Any]:
+def definition(terms: Terms, listed: Candidates | None = None) -> dict[str, Any]:
     """The keywords of `Study.create`.
+
+    Parameters
+    ----------
+    listed : Candidates, optional
+        In place of a file of them.
 
     Raises
     ------
     UsageError, DataError
         If an option makes no sense, or the candidates cannot be read.
     """
-    if terms.candidates is None:
+    if terms.candidates is None and listed is None:
         raise UsageError("give the candidates: --candidates FILE.csv, or a --config with them")
     metrics, epsilon = _metrics(terms)
     wishes = _wishes(terms, epsilon)
-    candidates: Candidates = read_candidates(
-        terms.candidates,
-        terms.id,
-        delimiter=terms.delimiter,
-        decimal=terms.decimal,
-    )
+    marks: dict[str, Any] = {"delimiter": terms.delimiter, "decimal": terms.decimal}
+    candidates = listed or read_candidates(terms.candidates, terms.id, **marks)
     return {
         "candidates": candidates,
         "metrics": metrics,

@@ -37,9 +37,14 @@ def open_ledger(where: str | Path | None, *, create: bool) -> Ledger:
     """
     if where is None:
         return MemoryLedger()
-    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+    if isinstance(where, str) and is_address(where):
         return _open_postgres(where, create)
     return SqliteLedger(where, create=create)
+
+
+def is_address(where: str) -> bool:
+    """Whether a store is one behind an address, and not a file."""
+    return where.startswith(("postgresql://", "postgres://"))
 
 
 def _open_postgres(address: str, create: bool) -> Ledger:

@@ -127,6 +127,11 @@ def judged(problem: Problem, certificate: Certificate, found: Sequence[Assumptio
         for m in problem.metrics
         if m.statistic not in {"", "mean"}
     ]
+    said += [
+        f"{m.name}: a run that is out of time counts as {m.timeout_value:g} {m.unit}".rstrip()
+        for m in problem.metrics
+        if m.timeout_value is not None
+    ]
     broken = [a for a in found if a.verdict == "broken"]
     linear = next((a for a in found if a.name == LINEAR), None)
     blind = linear is not None and linear.verdict == "untested" and certificate.certified

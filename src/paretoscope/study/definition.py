@@ -33,6 +33,7 @@ def define(
     batches: int | None = None,
     time: float | None = None,
     seed: int = 0,
+    command: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The definition that `Study.on` takes; see `Study.create` for the parameters."""
     if isinstance(metrics, (str, Metric)):
@@ -45,10 +46,15 @@ def define(
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     if method != "auto":
         _check_once(method, given)
-    return _settled(problem, method, Wishes(**given, batches=batches, time=time))
+    return _settled(problem, method, Wishes(**given, batches=batches, time=time), command)
 
 
-def _settled(problem: Problem, method: Any, wishes: Wishes) -> dict[str, Any]:  # noqa: ANN401
+def _settled(
+    problem: Problem,
+    method: Any,  # noqa: ANN401  (any policy)
+    wishes: Wishes,
+    command: dict[str, Any] | None,
+) -> dict[str, Any]:
     """The definition of a problem with a method, named or chosen."""
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
@@ -62,6 +68,7 @@ def _settled(problem: Problem, method: Any, wishes: Wishes) -> dict[str, Any]:  
         "reason": choice.reason,
         "wishes": vars(wishes),
         "version": __version__,
+        **({} if command is None else {"command": command}),
     }
 
 
@@ -86,7 +93,7 @@ def reframed(old: dict[str, Any], problem: Problem, changed: Mapping[str, Any]) 
     method = changed.get("method", "auto")
     if method == "auto" and "method" not in changed and old["reason"] == _NAMED:
         method = methods.method_from_plain(old["method"])
-    return _settled(made, method, Wishes(**old["wishes"]))
+    return _settled(made, method, Wishes(**old["wishes"]), old.get("command"))
 
 
 def check_kept(definition: dict[str, Any], rows: Iterable[Sequence[float | None]]) -> None:
@@ -142,6 +149,7 @@ def _by_names(definition: dict[str, Any], *, with_method: bool) -> dict[str, Any
         "number of candidates": len(listed["ids"]),
         "candidate": dict(zip(listed["ids"], rows, strict=True)),
         "asked": definition["wishes"],
+        "command": definition.get("command"),
     }
 
 

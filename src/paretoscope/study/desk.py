@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from paretoscope import history, summary
 from paretoscope.errors import Conflict, DataError, LedgerError, UsageError
 from paretoscope.ledger.base import Ledger
-from paretoscope.policies.base import Policy
+from paretoscope.policies.base import Policy, Verdict
 from paretoscope.study import methods
 from paretoscope.study.batch import Batch, Request
 from paretoscope.study.book import Book, Uid, with_try, without_try
@@ -25,6 +26,7 @@ from paretoscope.study.intake import Intake, Told, correction
 from paretoscope.study.methods import Wishes
 from paretoscope.study.problem import Problem
 from paretoscope.study.sharing import in_turn
+from paretoscope.study.standing import Standing
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -37,6 +39,7 @@ class Desk:
         self.ledger, self.clock = ledger, clock
         self._lock = RLock()
         self._book = Book()
+        self._judged: tuple[Any, Verdict] | None = None  # of which state
         self._read_on()
         if not self._book.definition:
             raise LedgerError("the store is empty: create the study first")
@@ -50,6 +53,7 @@ class Desk:
         self.policy: Policy[Any] = methods.method_from_plain(definition["method"])
         self.wishes = Wishes(**definition["wishes"])
         self.reason: str = definition["reason"]
+        self.command: Record | None = definition.get("command")
         self._frames = book.frames
         self._course = Course(self.problem, self.policy, book.base, book.carried(self.problem.K))
 
@@ -122,8 +126,8 @@ class Desk:
             raise UsageError(f"ask for at least one measurement, not {n}")
         if self._course.stop is not None:
             return []
-        free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]
-        return free if n is None else free[:n]
+        free = (u for u in self._course.turn.waiting if not self._book.out(u, now))
+        return list(islice(free, n))
 
     def _request(self, text: str) -> Request:
         """A request by its text."""
@@ -140,6 +144,56 @@ class Desk:
         now = self.clock()
         waiting = self._course.turn.waiting
         return [self._request(uid) for uid in waiting if self._book.out(uid, now)]
+
+    @in_turn
+    def held(self) -> dict[str, str]:
+        """Requests that are out, with who has them."""
+        self.refresh()
+        book, now = self._book, self.clock()
+        return {u: book.asked[u].by for u in self._course.turn.waiting if book.out(u, now)}
+
+    @in_turn
+    def wants(self, uid: str) -> bool:
+        """Whether a request is still to be measured, by what was folded so far."""
+        return without_try(uid)[0] in self._course.turn.waiting
+
+    def described(self, name: str) -> dict[str, Any]:
+        """What a measurement is told of a candidate: its columns, and its ``id``."""
+        candidates = self.problem.candidates
+        return {**candidates.row(candidates.index[name]), "id": name}
+
+    def check_values(self, values: Mapping[str, Any]) -> dict[str, float | None]:
+        """The values of the metrics, each checked; whatever else was measured is left out.
+
+        Raises
+        ------
+        DataError
+            If a metric is missing, or cannot have its value.
+        """
+        names = [metric.name for metric in self.problem.metrics]
+        row = self.problem.check_row({name: values[name] for name in names if name in values})
+        return dict(zip(names, row, strict=True))
+
+    @in_turn
+    def reasons(self) -> dict[str, str]:
+        """Why candidates failed: the last reason of each that did."""
+        ids, book = self.problem.candidates.ids, self._book
+        said = {}
+        for text in book.failed:
+            uid = Uid.parse(text)
+            assert uid is not None
+            said[ids[uid.candidate]] = book.reasons[text]
+        return said
+
+    @in_turn
+    def standing(self) -> Standing:
+        """How far the study has come, by what it has folded so far: cheap, for a live display."""
+        book, turn, stop = self._book, self._course.turn, self._course.stop
+        seen = (turn.number, book.frames, len(book.failed), book.corrections)
+        if self._judged is None or self._judged[0] != seen:
+            self._judged = seen, self.policy.verdict(self._course.state)
+        due = len(turn.waiting) if stop is None else 0
+        return Standing(self.problem, turn.number + 1, len(book.values), due, self._judged[1], stop)
 
     def release(self, uids: Iterable[str] | None = None, reason: str = "given back") -> int:
         """Give requests back (all outstanding ones by default): they will be asked again."""

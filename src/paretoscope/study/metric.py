@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from paretoscope.errors import DataError, UsageError
 
-_STATISTIC = re.compile(r"mean|median|p\d{1,2}(\.\d+)?")
+_STATISTIC = re.compile(r"(?:mean|median|p\d{1,2}(\.\d+)?)")
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*%\s*")
 
 
@@ -30,9 +30,10 @@ class _Options:
     known: str | None = None
     kind: Literal["proportion"] | None = None
     of: int | None = None
-    statistic: str = "mean"
+    statistic: str = ""
     resolution: float = 0.0
     misfit: float = 0.0
+    timeout_value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ class Metric(_Options):
     kind, of
         'proportion' of that many independent trials.
     statistic : 'mean', 'median' or 'pNN'
-        What one measurement is, when a run prints a list of values.
+        What one measurement is, when a run gives a list of values; by default none is expected.
     resolution : float
         Step of the recorded values.
     misfit : float
         Largest distance of a true mean from the linear model; on the log scale that of the logarithm.
+    timeout_value : float
+        What a run that is out of time counts as; by default it is a failure of its candidate.
 
     Raises
     ------
@@ -93,9 +96,8 @@ class Metric(_Options):
             f"goal {self.goal!r}: give 'min' or 'max'": self.goal in {"min", "max"},
             f"scale {self.scale!r}: give 'linear' or 'log'": self.scale in {"linear", "log"},
             f"kind {self.kind!r}: give 'proportion' or nothing": self.kind in {None, "proportion"},
-            f"statistic {self.statistic!r}: give mean, median or pNN": bool(
-                _STATISTIC.fullmatch(self.statistic)
-            ),
+            f"statistic {self.statistic!r}: give mean, median or pNN": not self.statistic
+            or bool(_STATISTIC.fullmatch(self.statistic)),
             "a proportion needs of=, the number of trials of one measurement": (
                 self.kind is None or (self.of or 0) >= 1
             ),
@@ -127,6 +129,9 @@ class Metric(_Options):
                 raise UsageError(f"metric {self.name!r}: {sentence}")
         if self.tolerance is not None and not 0 <= self.tolerance < math.inf:
             raise UsageError(f"metric {self.name!r}: epsilon {self.epsilon!r} is negative")
+
+        if self.timeout_value is not None:
+            self.check(self.timeout_value)
 
     @property
     def tolerance(self) -> float | None:

@@ -64,6 +64,14 @@ def estimate(problem: Problem, tally: Tally, exact: FloatArray) -> Estimate:
     return Estimate(mu, half, sigma, nu)
 
 
+def front_of(problem: Problem, found: Estimate, verdict: Verdict) -> list[str]:
+    """The front of the estimates, among what was measured and could be."""
+    usable = np.flatnonzero(~np.isnan(found.mu).any(axis=1) & ~verdict.infeasible)
+    if not len(usable):
+        return []
+    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])]]
+
+
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
     """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything."""
     setting, model = problem.setting, problem.setting.model
@@ -143,11 +151,7 @@ class Result(ResultWindows):
     @property
     def best_guess(self) -> list[str]:
         """Ids of the front of the estimates, among what was measured and could be."""
-        mu, ids = self.found.mu, self.problem.candidates.ids
-        usable = np.flatnonzero(~np.isnan(mu).any(axis=1) & ~self.verdict.infeasible)
-        if not len(usable):
-            return []
-        return [ids[k] for k in usable[non_dominated(mu[usable])]]
+        return front_of(self.problem, self.found, self.verdict)
 
     @property
     def certified(self) -> bool:

@@ -6,7 +6,8 @@ Asking and telling stand in `desk`; here a study is made, opened, reframed and r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,10 @@ from typing import Any, Self
 from paretoscope.errors import Conflict, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
+from paretoscope.runner.callable import Measure, limited
+from paretoscope.runner.contract import Limits, Progress, Ran
+from paretoscope.runner.drive import Drive
+from paretoscope.runner.executors import Inline, Threads
 from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
@@ -60,6 +65,8 @@ class Study(Desk, Windows):
         delta, epsilon, budget, batches, time : optional
             What "auto" and `plan` are asked for.
         seed : int
+        command : dict, optional
+            How `paretoscope run` measures; kept with the study.
 
         Raises
         ------
@@ -147,6 +154,63 @@ class Study(Desk, Windows):
         self.refresh()
         return evidence.pilot(self.problem, self._course.everything(self._book))
 
+    # ------------------------------------------------------------ measuring
+
+    def run(
+        self,
+        measure: Measure,
+        executor: Executor | Callable[[], Executor] | None = None,
+        parallelism: int | None = None,
+        max_measurements: int | None = None,
+        *,
+        timeout: float | None = None,
+        retries: int = Limits.retries,
+        callbacks: Sequence[Callable[[Progress], object]] = (),
+        time: float | None = None,
+        warmup: int = 0,
+    ) -> Ran:
+        """Ask, measure and tell until the study wants nothing more; what was done, and why it ended.
+
+        Parameters
+        ----------
+        measure : callable
+            Takes a mapping with the candidate's columns and its ``id``, returns ``{metric: value}``.
+            What it raises is a failure of the candidate; at the second one the candidate is infeasible.
+        executor : Executor or callable, optional
+            Any of `concurrent.futures`, Dask's ``client.get_executor()``, mpi4py's; or what makes one,
+            which is called again when a pool breaks. By default this thread, or ``parallelism`` threads.
+        parallelism : int, optional
+            Measurements at the same time; by default as many as the executor has workers.
+        max_measurements, time : optional
+            Measurements, and seconds, after which to stop for now.
+        timeout : float, optional
+            Seconds after which a measurement is a failure.
+        retries : int
+            Times that one request may lose its worker; a failed measurement is never one of these.
+        warmup : int
+            Runs of every candidate that is due, before the first measurement, that nobody reads.
+        callbacks : list of callables
+            Called with a `Progress` after every delivery.
+
+        Raises
+        ------
+        UsageError, DataError
+            If the measurement could not have worked for any candidate.
+        WorkersLost
+            If workers died too often. Whatever is raised, Ctrl-C included, the study can go on later.
+        """
+        for name, value in (("parallelism", parallelism), ("max_measurements", max_measurements)):
+            if value is not None and value < 1:
+                raise UsageError(f"{name} {value}: give at least 1")
+        made = executor or (Inline() if (parallelism or 1) == 1 else Threads(parallelism or 1))
+        limits = Limits(max_measurements, time, retries, warmup)
+        drive = Drive(self, limited(measure, timeout), made, parallelism, limits, callbacks)
+        try:
+            return drive.go()
+        finally:
+            if drive.pool is not executor:
+                drive.pool.shutdown(wait=False, cancel_futures=True)
+
     # ------------------------------------------------------------ reading
 
     @in_turn
@@ -194,6 +258,13 @@ class Study(Desk, Windows):
             method=self._book.definition["method"]["policy"],
             reason=self.reason,
         )
+
+    @in_turn
+    def best_guess(self) -> list[str]:
+        """The front of the estimates, among what was measured and could be; no guarantee."""
+        course, book = self._course, self._book
+        found = result.estimate(self.problem, course.pooled(book), course.known_exact(book))
+        return result.front_of(self.problem, found, self.standing().verdict)
 
     @in_turn
     def snapshot(self) -> trace.Snapshot:
