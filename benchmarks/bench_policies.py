@@ -22,7 +22,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import board
-import published
+from paretoscope.bench import published
 from paretoscope.policies import GEGE
 from paretoscope.sim import Instance, Run, random_instance, setting_of, simulate
 

@@ -215,6 +215,13 @@ MUTANTS = [
     ),
     Mutant(
         "core/interior_point.py",
+        "fraction = min(max(BOUNDARY, 1.0 - mu / h), NEAREST)",
+        "fraction = max(BOUNDARY, 1.0 - mu / h)",
+        "tests/core/test_design.py::test_an_optimum_that_is_a_whole_face_is_reached_in_every_basis",
+        "a step onto the boundary",
+    ),
+    Mutant(
+        "core/interior_point.py",
         "return rows, w / w.sum()",
         "return rows, w",
         "tests/core/test_design.py::test_inner_solver_reaches_its_tolerance_on_all_rows",

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ import numpy as np
 from paretoscope.errors import DataError, UsageError
 
 Cells = tuple[Any, ...]
+# Libraries of frames, the first that is installed being taken.
+_BACKENDS = ("pandas", "polars", "pyarrow")
 # In the order in which a tie is decided: a comma may be a decimal comma, the others are rarely data.
 _DELIMITERS = ("\t", ";", ",")
 # Records from which the delimiter is told.
@@ -287,3 +290,21 @@ def escape(cell: str) -> str:
 def unescape(cell: str) -> str:
     """The cell that was escaped."""
     return cell[1:] if cell[:1] == "'" and _RUNNABLE.match(cell) else cell
+
+
+def frame_of(
+    data: Mapping[str, Sequence[Any]], schema: Mapping[str, Any], backend: str | None = None
+) -> Any:  # noqa: ANN401  (a frame of the backend)
+    """Columns as a frame: pandas if it is installed, or the named backend.
+
+    Raises
+    ------
+    UsageError
+        If the backend is not installed.
+    """
+    chosen = backend or next(filter(find_spec, _BACKENDS), None)
+    if chosen not in _BACKENDS or find_spec(chosen) is None:
+        raise UsageError(f"a frame of {chosen or 'any kind'}: install {' or '.join(_BACKENDS)}")
+    # from_dict is typed for the names it knows, of which `chosen` is one
+    frame = nw.from_dict(data, schema=schema, backend=chosen)  # type: ignore[arg-type]
+    return frame.to_native()

@@ -14,12 +14,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, Literal, Protocol
 
 import narwhals as nw
 
-from paretoscope.cells import COMMA_NUMBER, NUMBER, Table, read_table, unescape
+from paretoscope.cells import COMMA_NUMBER, NUMBER, Table, frame_of, read_table, unescape
 from paretoscope.errors import DataError, UsageError
 from paretoscope.study.book import Uid, without_try
 from paretoscope.study.metric import Metric
@@ -33,7 +32,6 @@ _FAILED = re.compile(r"failed\s*(?::\s*(.*))?", re.IGNORECASE | re.DOTALL)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[.,'\s]\d{3})+(?:[.,]\d*)?")
 # Spreadsheets show, and save, as few as seven digits of a parameter.
 _SHOWN = 1e-6
-_BACKENDS = ("pandas", "polars", "pyarrow")
 _LIKELY = "write a number, FAILED, or nothing while it is not measured"
 
 
@@ -127,13 +125,9 @@ def sheet_frame(problem: Problem, requests: Iterable[Requested], backend: str | 
     UsageError
         If the backend is not installed.
     """
-    chosen = backend or next(filter(find_spec, _BACKENDS), None)
-    if chosen not in _BACKENDS or find_spec(chosen) is None:
-        raise UsageError(f"a frame of {chosen or 'any kind'}: install {' or '.join(_BACKENDS)}")
     rows, schema = sheet_rows(problem, requests), _schema(problem)
     data = {k: [_typed(row[k], kind) for row in rows] for k, kind in schema.items()}
-    # from_dict is typed for the names it knows, of which `chosen` is one
-    return nw.from_dict(data, schema=schema, backend=chosen).to_native()  # type: ignore[arg-type]
+    return frame_of(data, schema, backend)
 
 
 def _schema(problem: Problem) -> dict[str, Any]:

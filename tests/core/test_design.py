@@ -149,6 +149,23 @@ def test_value_does_not_change_with_order_units_or_basis(seed: int, K: int, p: i
         assert g_optimal(other, tol=tol).value == pytest.approx(value, rel=2e-9)
 
 
+def incomplete_factorial() -> np.ndarray:
+    """Sixty settings of four knobs; the optimum is a whole face of weights."""
+    levels = [0, 1, 4, 9, 19, 49, 99]
+    rows = [(1, 0, 0, c, e) for c in range(4) for e in levels]
+    rows += [(1, 1, 1, c, e) for c in range(3) for e in levels if c < 2 or e >= 9]
+    rows += [(1, 1, 0, c, e) for c in range(2) for e in levels]
+    return np.array(rows, dtype=float)
+
+
+def test_an_optimum_that_is_a_whole_face_is_reached_in_every_basis() -> None:
+    """A step onto the boundary left weights of -1e-17 in one basis out of seven."""
+    X, rng = incomplete_factorial(), np.random.default_rng(0)
+    for _ in range(60):
+        turned = X @ np.linalg.qr(rng.standard_normal((5, 5)))[0]
+        assert g_optimal(turned).certificate <= 1.0 + 1e-6
+
+
 # ---------------------------------------------------------------- edges, each with its answer
 
 

@@ -111,3 +111,25 @@ def test_the_cache_forgets_the_oldest_and_nothing_else():
         assert free.memo(key, lambda key=key: made.append(key) or key) == key
     assert made == [*range(600), 0]
     assert len(free.store) == 512
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_independent_arms_are_estimated_by_their_own_means_as_least_squares_does(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((9, 4)) * [1.0, 1e3, 1e-3, 1.0]
+    model, A = LinearModel(X, keep_twins=False), np.array([1, 4, 7])
+    plan = model.designs(A, ("g",), np.zeros(9, dtype=bool))[0]
+    counts = model.integers(plan, A, 11)
+    assert counts[A].tolist() == [4, 4, 3]
+    assert model.integers(plan, A, 2) is None
+    means, m2 = rng.standard_normal((9, 2)), rng.random((9, 2))
+    found = model.estimate(A, counts, means, m2)
+    theta = np.linalg.lstsq(X[A] / np.abs(X).max(axis=0), means[A], rcond=None)[0]
+    np.testing.assert_allclose(found.mu, X[A] / np.abs(X).max(axis=0) @ theta, rtol=1e-9)
+    np.testing.assert_allclose(found.residual.pure_error, m2[A].sum(axis=0))
+    assert (found.residual.df_lack, found.residual.df_pure) == (0, 8)
+    # five arms in four dimensions: pulls of others are news of these
+    counts[[0, 2]] = 5
+    assert not np.allclose(model.estimate(A, counts, means, m2).mu, means[A])
+    assert model.compares(A, counts)
+    assert not model.compares(np.arange(4), np.where(np.arange(9) < 3, 2, 0))

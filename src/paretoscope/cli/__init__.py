@@ -30,6 +30,7 @@ COMMANDS = {
     "import": Entry(_KEEP, "A new study from exported events."),
     "doctor": Entry(_CLINIC, "Check a study and what its certificate assumes."),
     "reframe": Entry(_CLINIC, "Go on with other features, the past as history."),
+    "bench": Entry("paretoscope.cli.bench", "Run and compare the experiments of the paper."),
 }
 
 _EPILOG = """\b

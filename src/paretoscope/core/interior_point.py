@@ -15,6 +15,8 @@ from paretoscope.errors import NumericalError
 # Mehrotra's centring exponent, and the usual fraction of the way to the boundary.
 CENTRING = 3
 BOUNDARY = 0.9
+# Never onto it: where the optimum is a whole face (factorial grids), rounding would cross to w < 0.
+NEAREST = 1.0 - 1e-10
 MAX_STEPS = 60
 MAX_RIDGES = 5
 TINY = float(np.finfo(np.float64).tiny)
@@ -92,7 +94,7 @@ def _step(P: FloatArray, w: FloatArray, z: FloatArray, h: int) -> tuple[FloatArr
     dw = lapack.dpotrs(R, target - grad, lower=1)[0]
     dz = target - z - ratio * dw
     # Near the end the step may go closer to the boundary (superlinear convergence).
-    fraction = max(BOUNDARY, 1.0 - mu / h)
+    fraction = min(max(BOUNDARY, 1.0 - mu / h), NEAREST)
     return (
         w + min(1.0, fraction * reach(w, dw)) * dw,
         z + min(1.0, fraction * reach(z, dz)) * dz,

@@ -159,6 +159,8 @@ class LinearModel(Memo):
 
     def compares(self, A: IntArray, counts: IntArray) -> bool:
         """Whether the pulls miss no difference of A."""
+        if self._free(A) and counts[A].all():
+            return True
         pool = np.flatnonzero(counts)
         return len(pool) > 0 and self._coordinates(A, pool) is not None
 
@@ -194,8 +196,14 @@ class LinearModel(Memo):
             return None
         return B
 
+    def _free(self, A: IntArray) -> bool:
+        """Whether the features of A are independent, so that the model says nothing about its means."""
+        return len(A) <= self.rank and not self.twins and self.least(A) == len(A)
+
     def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
         """Rounded by the chain of `rounding`; XY designs need one pull per point."""
+        if plan.kind == "g" and self._free(A) and plan.weights[A].all():
+            return evenly(A, N, len(self.Z))
         if plan.kind != "g":
             m = int(np.count_nonzero(plan.weights))
             return rounding.apportion(plan.weights, N) if N >= m else None
@@ -238,6 +246,8 @@ class LinearModel(Memo):
         self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
     ) -> Estimates:
         """Least squares on the pulls, read at A; equal rows get the very same estimate."""
+        if self._free(A) and counts[A].all() and np.count_nonzero(counts) == len(A):
+            return own_means(A, counts, means, m2)
         pool = np.flatnonzero(counts)
         found = self._coordinates(A, pool)
         assert found is not None, "a round whose pulls cannot compare its arms was not refused"
@@ -271,6 +281,24 @@ class LinearModel(Memo):
         Z[at] = ZA
         beta = misspecification_factor(Z, (ZP * n[:, None]).T @ ZP, counts[both])
         return np.asarray(beta[np.ix_(at, at)])
+
+
+def evenly(arms: IntArray, N: int, K: int) -> IntArray | None:
+    """N // n pulls each, the rest one each to the first arms; None if there are not enough."""
+    if len(arms) > N:
+        return None
+    counts = np.zeros(K, dtype=np.int64)
+    counts[arms] = N // len(arms)
+    counts[arms[: N % len(arms)]] += 1
+    return counts
+
+
+def own_means(A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray) -> Estimates:
+    """Each arm's own mean; all of the residual is pure error."""
+    pulled = np.flatnonzero(counts)
+    pure = m2[pulled].sum(axis=0)
+    df = int(counts[pulled].sum()) - len(pulled)
+    return Estimates(means[A], ResidualSums(np.zeros_like(pure), pure, 0, df))
 
 
 def like(group: IntArray) -> IntArray:
@@ -308,13 +336,7 @@ class FreeModel(Memo):
     def integers(self, plan: Plan, A: IntArray, N: int) -> IntArray | None:
         """N // n each, the rest one each to the first arms."""
         del A
-        own = np.flatnonzero(plan.weights)
-        if len(own) > N:
-            return None
-        counts = np.zeros(self.rank, dtype=np.int64)
-        counts[own] = N // len(own)
-        counts[own[: N % len(own)]] += 1
-        return counts
+        return evenly(np.flatnonzero(plan.weights), N, self.rank)
 
     def least(self, A: IntArray) -> int:
         """One pull each."""
@@ -335,10 +357,7 @@ class FreeModel(Memo):
         self, A: IntArray, counts: IntArray, means: FloatArray, m2: FloatArray
     ) -> Estimates:
         """The means; all of the residual is pure error."""
-        pulled = np.flatnonzero(counts)
-        pure = m2[pulled].sum(axis=0)
-        df = int(counts[pulled].sum()) - len(pulled)
-        return Estimates(means[A], ResidualSums(np.zeros_like(pure), pure, 0, df))
+        return own_means(A, counts, means, m2)
 
     def deviations(self, A: IntArray, counts: IntArray) -> FloatArray:
         """1 / sqrt(n_i)."""

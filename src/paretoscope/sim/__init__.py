@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paretoscope.sim.compare import compare
 from paretoscope.sim.instances import (
     Instance,
     energy,
@@ -10,6 +11,7 @@ from paretoscope.sim.instances import (
     random_instance,
     synthetic,
 )
+from paretoscope.sim.metrics import clopper_pearson, summary
 from paretoscope.sim.monte_carlo import monte_carlo
 from paretoscope.sim.noise import Bernoulli, Correlated, Gaussian, Rademacher
 from paretoscope.sim.simulate import Run, setting_of, simulate
@@ -21,6 +23,8 @@ __all__ = [
     "Instance",
     "Rademacher",
     "Run",
+    "clopper_pearson",
+    "compare",
     "energy",
     "monte_carlo",
     "near_tie",
@@ -28,5 +32,6 @@ __all__ = [
     "random_instance",
     "setting_of",
     "simulate",
+    "summary",
     "synthetic",
 ]

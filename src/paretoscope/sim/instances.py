@@ -233,35 +233,39 @@ def noc(
     UsageError
         If ``variant`` is unknown.
     """
-    if variant not in {"as-published", "sound"}:
-        raise UsageError(f"variant {variant!r} is unknown: 'as-published' or 'sound'")
+    _check_variant(variant)
     table = _read_table(Path(path), ";", NOC_COLUMNS)
     raw, targets = table[:, :-2], table[:, -2:]
     if variant == "sound":
         X = _with_intercept(_over(raw - raw.mean(axis=0), raw.std(axis=0)))
         return Instance(X, _fit(X, targets * (-1.0, 1.0)), sigma)
-    X = _over(raw, np.linalg.norm(raw, axis=1, keepdims=True))
+    X = _of_norm_one(raw)
     return Instance(X, _fit(X, -targets), sigma)
 
 
-def energy(path: str | Path, sigma: npt.ArrayLike = DATA_SIGMA) -> Instance:
+def energy(path: str | Path, variant: str = "sound", sigma: npt.ArrayLike = DATA_SIGMA) -> Instance:
     """Read the buildings of Tsanas and Xifara (2012): heating and cooling load, both minimised.
 
-    The features enter as they are, with an intercept (they are rank-deficient); the means are their
-    least-squares fit.
+    The means are a least-squares fit of the features, which are rank-deficient.
 
     Parameters
     ----------
     path : the file, ``,`` separated with header
+    variant : 'sound' (features as they are, with an intercept) or 'as-published' (rows of norm 1, no
+        intercept, as in GEGE)
     sigma : noise scale
 
     Raises
     ------
     DataError
         If the file is missing or is not this table.
+    UsageError
+        If ``variant`` is unknown.
     """
+    _check_variant(variant)
     table = _read_table(Path(path), ",", ENERGY_COLUMNS)
-    X = _with_intercept(table[:, :-2])
+    raw = table[:, :-2]
+    X = _with_intercept(raw) if variant == "sound" else _of_norm_one(raw)
     return Instance(X, _fit(X, -table[:, -2:]), sigma)
 
 
@@ -316,6 +320,17 @@ def _over(values: FloatArray, scale: FloatArray) -> FloatArray:
     """Divide by a scale, where there is one: constant columns and zero rows stay."""
     divided: FloatArray = values / np.where(scale > 0.0, scale, 1.0)
     return divided
+
+
+def _of_norm_one(X: FloatArray) -> FloatArray:
+    """Rows scaled to Euclidean norm 1."""
+    return _over(X, np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def _check_variant(variant: str) -> None:
+    """Refuse what is no reading of a data set."""
+    if variant not in {"as-published", "sound"}:
+        raise UsageError(f"variant {variant!r} is unknown: 'as-published' or 'sound'")
 
 
 def _with_intercept(X: FloatArray) -> FloatArray:

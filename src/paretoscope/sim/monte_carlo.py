@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,59 @@ def monte_carlo(
     world, setting, max_pulls : optional
         As in `simulate`.
     """
+    if executor is not None:
+        waiting = batches(
+            policy,
+            instance,
+            runs,
+            seed,
+            executor,
+            world=world,
+            setting=setting,
+            max_pulls=max_pulls,
+        )
+        return gather(waiting)
+    setting = setting_of(instance, seed=seed) if setting is None else setting
+    return _batch(policy, instance, seeds_of(seed, runs), world, setting, max_pulls)
+
+
+def seeds_of(seed: int, runs: int) -> list[np.random.SeedSequence]:
+    """The children of a seed, one per run.
+
+    Raises
+    ------
+    UsageError
+        If there is no run.
+    """
     if runs < 1:
         raise UsageError(f"runs = {runs}: at least 1")
+    return np.random.SeedSequence(seed).spawn(runs)
+
+
+def batches(
+    policy: Policy[Any],
+    instance: Instance,
+    runs: int,
+    seed: int,
+    executor: Executor,
+    *,
+    world: World | None = None,
+    setting: Setting | None = None,
+    max_pulls: int | None = None,
+) -> list[Future[list[Run]]]:
+    """The same runs handed to an executor, some at a time; `gather` waits for them."""
+    seeds = seeds_of(seed, runs)
     setting = setting_of(instance, seed=seed) if setting is None else setting
-    seeds = np.random.SeedSequence(seed).spawn(runs)
-    if executor is None:
-        return _batch(policy, instance, seeds, world, setting, max_pulls)
-    futures = [
+    return [
         executor.submit(
             _batch, policy, instance, seeds[k : k + _BATCH], world, setting.bare(), max_pulls
         )
         for k in range(0, runs, _BATCH)
     ]
+
+
+def gather(futures: list[Future[list[Run]]]) -> list[Run]:
+    """All runs of the batches, in their order."""
     return [run for future in futures for run in future.result()]
 
 
