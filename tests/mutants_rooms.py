@@ -546,8 +546,8 @@ ROOMS = [
     ),
     Mutant(
         "study/desk.py",
-        "free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]",
-        "free = [u for u in self._course.turn.waiting if self._book.out(u, 0) or u]",
+        "free = (u for u in self._course.turn.waiting if not self._book.out(u, now))",
+        "free = (u for u in self._course.turn.waiting if self._book.out(u, 0) or u)",
         "tests/study/test_study.py::test_a_request_is_given_to_one_only",
         "condition dropped: a request is given to everybody",
     ),
