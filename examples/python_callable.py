@@ -1,4 +1,4 @@
-"""A Python function as the measurement: which ridge models of random features are worth having?
+"""A Python function as the measurement: which ridge models of random features are worth having.
 
 The error on a random split is noisy, the number of parameters is exact. `Study.run` asks, calls the
 function in two threads, and stops when the Pareto set is known. A run that is interrupted goes on from
