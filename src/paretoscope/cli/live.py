@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -113,8 +112,8 @@ class Live:
         """What is certainly in, or else what looks best."""
         standing = self.study.standing()
         if standing.front:
-            return f"front so far {_row(standing.front)}"
-        return f"best guess {_row(self.guess)}" if self.guess else ""
+            return f"front so far {show.listed(standing.front)}"
+        return f"best guess {show.listed(self.guess)}" if self.guess else ""
 
     def _left(self) -> str:
         """The time that is left: of the budget or the limit, else of this round."""
@@ -141,11 +140,6 @@ class Live:
         if len(styled) > 4 and styled[4][0]:
             lines.append("\n" + styled[4][0], styled[4][1])
         return lines
-
-
-def _row(ids: Sequence[str]) -> str:
-    """Ids in a row."""
-    return show.between(ids).join(ids)
 
 
 def duration(seconds: float) -> str:
