@@ -276,7 +276,7 @@ def named(problem: Problem) -> str:
     candidates = problem.candidates
     columns = list(candidates.columns.values())
     joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
-    return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
+    return ", ".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
 
 
 def say_certificate(result: Result) -> None:
@@ -289,10 +289,22 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
+    elif result.undecided:
+        show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
         click.echo("\nAssumed:")
         show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+
+
+def _reached(result: Result) -> str:
+    """The tolerance at which the answer would be complete already."""
+    noisy = [metric for metric in result.problem.metrics if not metric.exact]
+    reached = [
+        f"{metric.name} {show.tolerance(metric, result.achieved_epsilon[metric.name])}"
+        for metric in noisy
+    ]
+    return f"Achieved epsilon, at which nobody would be undecided: {', '.join(reached)}."
 
 
 def _say_cover(result: Result) -> None:

@@ -115,12 +115,21 @@ def width() -> int:
     return min(shutil.get_terminal_size((80, 24)).columns, 100)
 
 
+def between(ids: Iterable[str]) -> str:
+    """What stands between ids in a row: a comma, unless ids hold commas themselves.
+
+    >>> between(["a", "b"]), between(["8,x", "8,y"])
+    (', ', '; ')
+    """
+    return "; " if any("," in name for name in ids) else ", "
+
+
 def listed(ids: Sequence[str]) -> str:
     """Ids in a row, as many as two lines hold, and how many more there are."""
     lengths = itertools.accumulate(len(name) + 2 for name in ids)
     most = max(1, sum(length <= _LISTED for length in lengths))
     more = f" and {len(ids) - most} more" if len(ids) > most else ""
-    return ", ".join(ids[:most]) + more
+    return between(ids).join(ids[:most]) + more
 
 
 def standing(status: Status) -> int:

@@ -20,7 +20,7 @@ from paretoscope.ledger.base import Ledger
 from paretoscope.runner.callable import Measure, limited
 from paretoscope.runner.contract import Limits, Progress, Ran
 from paretoscope.runner.drive import Drive
-from paretoscope.runner.executors import Inline, Threads
+from paretoscope.runner.executors import Inline, Threads, let_go
 from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
@@ -209,7 +209,7 @@ class Study(Desk, Windows):
             return drive.go()
         finally:
             if drive.pool is not executor:
-                drive.pool.shutdown(wait=False, cancel_futures=True)
+                let_go(drive.pool)
 
     # ------------------------------------------------------------ reading
 
