@@ -380,6 +380,71 @@ def test_a_copied_row_and_an_exchange_are_named_by_their_requests():
     assert found["exchange"].verdict == "noticed"
 
 
+def odd_study(odd):
+    """Three rounds of a race, the last of which is told as ``odd`` of its rows and the earlier ones says."""
+    mu = ties(4, 0.05)
+    race = Race(DELTA, epsilon=0.001, first=5, ratio=2.0, max_rounds=4)
+    study = fresh(candidates={"a": list(range(8))}, metrics=pair(), method=race)
+    rng, told = np.random.default_rng(4), []
+    for turn in range(3):
+        batch = study.ask()
+        Y = mu[[int(r.candidate) for r in batch]] + SIGMA * rng.standard_normal((len(batch), 2))
+        pairs = zip(batch, Y.tolist(), strict=True)
+        rows = [{"uid": r.uid, "y1": a, "y2": b} for r, (a, b) in pairs]
+        study.tell(odd(rows, told) if turn == 2 else rows)
+        told += rows
+    return {a.name: a for a in study.result().assumptions}
+
+
+def test_rows_copied_from_another_sheet_are_named():
+    def odd(rows, told):
+        for row, old in zip(rows[:5], told[:5], strict=True):
+            row |= {"y1": old["y1"], "y2": old["y2"]}
+        return rows
+
+    found = odd_study(odd)["copies"]
+    assert found.verdict == "noticed"
+    assert len(found.rows) == 10
+    assert found.said.startswith("5 measurements were told more than once: r0c")
+    assert "copies" not in odd_study(lambda rows, _: rows)
+
+
+def test_an_instrument_that_hangs_is_named_by_its_requests():
+    def odd(rows, _):
+        for row in rows[4:9]:
+            row["y2"] = rows[4]["y2"]
+        return rows
+
+    found = odd_study(odd)["stuck"]
+    assert found.verdict == "noticed"
+    assert len(found.rows) == 5
+    assert found.said.startswith(f"y2 is the same 5 times in a row, from {found.rows[0]} to ")
+
+
+def test_a_misfit_is_told_where_it_is_worst():
+    """The peak of a hill, in a metric to maximise and in one to minimise."""
+    x = np.linspace(-1.0, 1.0, 21)
+    study = fresh(
+        candidates={"x": x.tolist()},
+        features=["x"],
+        metrics=[Metric("up"), Metric("down", "min", unit="s")],
+        method=FixedDesign(delta=DELTA, budget=200, looks=1),
+    )
+    rng = np.random.default_rng(0)
+    rows = []
+    for r in study.ask():
+        at = x[int(r.candidate)]
+        luck = SIGMA * rng.standard_normal(2)
+        rows.append({"uid": r.uid, "up": at + luck[0], "down": at - 2 * at**2 + luck[1]})
+    study.tell(rows)
+    said = next(a.said for a in study.result().assumptions if a.name == LINEAR)
+    assert said.startswith("the linear model does not fit down (p = ")
+    first = said.partition("most at ")[2].split(", ")[0]
+    name, _, rest = first.partition(" (")
+    assert abs(x[int(name)]) < 0.35  # the ends are pulled most, and the fit goes through them
+    assert rest.endswith(" s above the fit)")
+
+
 def test_a_known_misfit_widens_the_verdicts_and_the_test_allows_for_it():
     columns, mu = plane(bend=0.2)
     settings = {"candidates": columns, "features": ["a", "b"], "epsilon": 0.5, "delta": DELTA}
