@@ -510,11 +510,11 @@ ROOMS = [
         "strictness: a budget that just suffices is called too small",
     ),
     Mutant(
-        "study/methods.py",
+        "study/checks.py",
+        "if m >= len(model.first) and m - h >= 3 and N - m >= 5:",
         "if m - h >= 3 and N - m >= 5:",
-        "if m >= 3 and N - m >= 5:",
-        "tests/study/test_methods.py::test_check_points_where_the_design_cannot_test_the_fit",
-        "term dropped: degrees of freedom of the fit",
+        "tests/study/test_methods.py::test_check_points_where_the_design_leaves_candidates_out",
+        "term dropped: candidates that the design leaves out",
     ),
     Mutant(
         "study/features.py",

@@ -295,6 +295,8 @@ def say_certificate(result: Result) -> None:
     if certificate.assumptions:
         click.echo("\nAssumed:")
         show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+    if any(a.verdict != "untested" for a in result.assumptions):
+        show.assumptions(result.assumptions, "What was tested of it")
 
 
 def _reached(result: Result) -> str:

@@ -309,7 +309,7 @@ class Study(Desk, Windows):
 
         ``budget`` is one to try, by the fixed looks that would serve it; by default the study's own.
         """
-        policy = forecast.certified_method(self.policy, self.wishes, budget)
+        policy = forecast.certified_method(self.policy, self.wishes, budget, self.problem.setting)
         if isinstance(policy, forecast.NoOutlook):
             return policy
         tally, exact = self._course.pooled(self._book), self._course.known_exact(self._book)
