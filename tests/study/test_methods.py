@@ -13,6 +13,7 @@ from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
@@ -53,6 +54,7 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         EpsilonPAL(0.1, 0.2, max_rounds=5),
         PSIPS(0.1, correlation=((1, 0.5), (0.5, 1)), max_samples=90),
         PSIPS(0.1, 0.2, stop="certificate"),
+        PFIwR(0.1, 0.2, gamma_scale=1e-4, theta_max=3.0),
     ],
 )
 def test_methods_are_written_down_and_read_back(policy):
@@ -125,6 +127,7 @@ def test_terms_that_would_never_end_are_refused():
         APE(0.1),
         PAL(0.1),
         PSIPS(0.1),
+        PFIwR(0.1, gamma_scale=1e-6),
         Tracking(0.1),
     ):
         with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):

@@ -12,9 +12,10 @@ from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
-from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
+from paretoscope.policies.gege import GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
@@ -34,6 +35,7 @@ _KNOWN: dict[str, Any] = {
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
     "PAL": PAL,
+    "PFIwR": PFIwR,
     "PSIPS": PSIPS,
     "Race": Race,
     "Racing": Racing,
@@ -47,7 +49,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = APE | EpsilonPAL | GEGEConfidence | PAL | PSIPS | Race | Racing | TrackingConfidence
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | PFIwR | PSIPS | Race | Racing | TrackingConfidence
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
@@ -234,7 +236,7 @@ def check_terms(policy: Policy[Any], setting: Setting) -> None:
     policy.init(setting)
     if isinstance(policy, Open) and setting.noisy.any():
         tolerant = policy.epsilon > 0 or (setting.epsilon is not None and setting.epsilon.any())
-        capped = policy.max_rounds is not None or policy.max_samples < MOST_SAMPLES
+        capped = policy.max_rounds is not None or policy.max_samples < type(policy).max_samples
         if not (tolerant or capped):
             raise UsageError(
                 "give an epsilon, max_samples or max_rounds: two candidates that are equal would be"
