@@ -77,7 +77,10 @@ def _floats(values: np.ndarray[Any, Any]) -> Numbers:
 
 def from_frame(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN401  (a frame, or not)
     """A long frame without a hole as candidates; None where it has to be looked at closely."""
-    frame = nw.from_native(source, pass_through=True)
+    try:
+        frame = nw.from_native(source, pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
     if not isinstance(frame, nw.DataFrame) or len(frame) <= LONG:
         return None
     made = {name: _of_series(frame[name]) for name in frame.columns}
@@ -135,7 +138,7 @@ def _is_long(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.readline()
             return b"," in head and b";" not in head and b"\t" not in head and _rows_over(file)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

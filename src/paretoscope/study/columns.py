@@ -191,7 +191,7 @@ class Names(Column):
         """The row of a name; None if it is none."""
 
     @cached_property
-    def index(self) -> Places:
+    def places(self) -> Places:
         """The row of each name."""
         return Places(self)
 

@@ -161,8 +161,8 @@ def _in_rows(old: Candidates, new: Candidates) -> Iterator[str]:
     if old.ids == new.ids and old.columns == new.columns:
         return
     for name in dict.fromkeys(chain(old.ids, new.ids)):
-        rows = (c.row(c.index[name]) if name in c.index else None for c in (old, new))
-        yield from _differing(*rows, f"candidate {name}")
+        one, two = (c.row(c.index[name]) if name in c.index else None for c in (old, new))
+        yield from _differing(one, two, f"candidate {name}")
 
 
 def _rest(definition: dict[str, Any]) -> dict[str, Any]:

@@ -265,4 +265,4 @@ def _of_source(source: Mapping[str, Any], columns: Columns, rows: int) -> FloatA
         return unpack(source)
     given = floats(columns[source["column"]])
     assert given is not None, "only columns of numbers are sources of features"
-    return (given - source["less"]) / source["over"]
+    return np.asarray((given - source["less"]) / source["over"])

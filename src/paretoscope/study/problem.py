@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,7 +49,7 @@ class Candidates:
     def index(self) -> Mapping[str, int]:
         """Position of each id."""
         if isinstance(self.ids, Names):
-            return self.ids.index
+            return self.ids.places
         return {name: k for k, name in enumerate(self.ids)}
 
     def row(self, k: int) -> dict[str, Any]:
@@ -193,9 +194,9 @@ class Problem:
         DataError
             For a metric that does not exist, is missing, or cannot have this value.
         """
-        unknown = [name for name in values if name not in {m.name for m in self.metrics}]
-        if unknown:
-            raise DataError(f"{unknown[0]!r} is no metric of this study")
+        if not values.keys() <= self._names:
+            unknown = next(name for name in values if name not in self._names)
+            raise DataError(f"{unknown!r} is no metric of this study")
         row: list[float | None] = []
         for metric in self.metrics:
             value = values.get(metric.name)
@@ -207,12 +208,20 @@ class Problem:
                 row.append(metric.check(_number(metric.name, value)))
         return tuple(row)
 
-    def inward(self, row: Sequence[float | None]) -> list[float]:
-        """A checked row on the inner scale; NaN for a blank exact metric."""
-        return [
-            np.nan if value is None else metric.inward(value)
-            for metric, value in zip(self.metrics, row, strict=True)
-        ]
+    @cached_property
+    def _names(self) -> set[str]:
+        """What a row may hold."""
+        return {metric.name for metric in self.metrics}
+
+    def inward(self, rows: Sequence[Sequence[float | None]]) -> FloatArray:
+        """Checked rows (n, d) on the inner scale; NaN for a blank exact metric."""
+        made = np.array(rows, dtype=np.float64).reshape(len(rows), self.d)
+        for c, metric in enumerate(self.metrics):
+            if metric.scale == "log":
+                made[:, c] = [np.nan if v != v else math.log(v) for v in made[:, c].tolist()]
+            if metric.goal == "min":
+                np.negative(made[:, c], out=made[:, c])
+        return made
 
     def outward(self, inner: FloatArray) -> FloatArray:
         """Inner values (n, d) as people know them."""

@@ -69,7 +69,7 @@ def front_of(problem: Problem, found: Estimate, verdict: Verdict) -> list[str]:
     usable = np.flatnonzero(~np.isnan(found.mu).any(axis=1) & ~verdict.infeasible)
     if not len(usable):
         return []
-    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])]]
+    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])].tolist()]
 
 
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
@@ -116,7 +116,7 @@ class Result(ResultWindows):
     earlier: int = 0  # measurements from before the study that the estimates contain
 
     def _ids(self, mask: BoolArray) -> list[str]:
-        return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]
+        return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask).tolist()]
 
     @property
     def pareto_set(self) -> list[str]:
@@ -240,7 +240,7 @@ class Result(ResultWindows):
             bounds=optimize.Bounds(0, 1),
         )
         assert solved.success, "every candidate covers itself"
-        return [self.problem.candidates.ids[k] for k in kept[solved.x > 0.5]]
+        return [self.problem.candidates.ids[k] for k in kept[solved.x > 0.5].tolist()]
 
     def _tolerance(self, epsilon: Mapping[str, float] | None) -> FloatArray:
         """Tolerance per metric on the inner scale."""

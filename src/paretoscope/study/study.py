@@ -41,6 +41,7 @@ class Study(Desk, Windows):
         Seconds since the epoch; leases are counted by it.
     """
 
+    _known: tuple[int, Result] | None = None  # as of which event
     _tested: tuple[tuple[int, ...], tuple[assumptions.Assumption, ...]] | None = None
 
     # ------------------------------------------------------------ making and opening
@@ -215,8 +216,14 @@ class Study(Desk, Windows):
 
     @in_turn
     def result(self) -> Result:
-        """What is known at present."""
+        """What is known at present: worked out once after every event."""
         self.refresh()
+        if self._known is None or self._known[0] != self._book.number:
+            self._known = self._book.number, self._worked_out()
+        return self._known[1]
+
+    def _worked_out(self) -> Result:
+        """The result of what was folded so far."""
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)

@@ -14,7 +14,7 @@ from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Tally
 from paretoscope.policies.reading import noisy_part
 from paretoscope.study.batch import Request
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book
 from paretoscope.study.course import Course
 from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
@@ -90,9 +90,7 @@ class Snapshot:
 def rounds_of(book: Book, base: int, turn: int, K: int) -> IntArray:
     """Measurements of each candidate in the rounds from ``base`` to ``turn``."""
     counts = np.zeros((turn - base + 1, K), dtype=np.int64)
-    for text in book.values:
-        uid = Uid.parse(text)
-        assert uid is not None, "a request was not checked before it was written down"
+    for uid in book.requests.values():
         if base <= uid.turn <= turn and not book.barred(uid):
             counts[uid.turn - base, uid.candidate] += 1
     return counts
