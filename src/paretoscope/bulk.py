@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from itertools import islice
@@ -18,9 +19,19 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from paretoscope.cells import plain
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies.packing import LONG
-from paretoscope.study.columns import BLOCK, Coded, Numbers, RowNumbers, from_blocks, of_text
+from paretoscope.study.columns import (
+    BLOCK,
+    Coded,
+    Joined,
+    Numbers,
+    RowNumbers,
+    from_blocks,
+    of_text,
+    product_columns,
+)
 from paretoscope.study.problem import Candidates
 
 # What reads Parquet, the first that is installed being taken.
@@ -28,6 +39,49 @@ _READERS = ("pyarrow", "polars")
 _PARQUET = {".parquet", ".pq"}
 # A file shorter than this has no long column.
 _SHORT_FILE = 2 * LONG
+
+
+def product(**levels: Sequence[Any]) -> Candidates:
+    """All combinations of the levels of some factors: a million candidates from a hundred levels.
+
+    No row is written out, neither in memory nor in the study. A candidate is named by its levels, or by
+    the number of its row where a level is a text with a comma.
+
+    Parameters
+    ----------
+    **levels
+        Different values of each factor; the last factor changes fastest.
+
+    Raises
+    ------
+    UsageError
+        If there is no factor, or a factor has no level or the same level twice.
+
+    >>> made = product(depth=[1, 2, 4], width=[8, 16])
+    >>> len(made.ids), made.ids[3], made.row(3)
+    (6, '2,16', {'depth': 2, 'width': 16})
+    """
+    made = product_columns({name: _levels(name, values) for name, values in levels.items()})
+    if not made:
+        raise UsageError("a product needs factors: product(depth=[1, 2], width=[8, 16])")
+    texts = [str(level) for column in made.values() for level in column.levels]
+    names = Joined(tuple(made.values()))
+    joined = all(text and text == text.strip() and "," not in text for text in texts)
+    return Candidates(names if joined else RowNumbers(len(names)), made)
+
+
+def _levels(name: str, values: Sequence[Any]) -> list[Any]:
+    """The levels of a factor as plain values, all different."""
+    if isinstance(values, str) or not len(values):
+        raise UsageError(f"factor {name!r} is {values!r}: give a list of at least one level")
+    made = [plain(value) for value in values]
+    for level in made:
+        odd = isinstance(level, float) and not math.isfinite(level)
+        if odd or not isinstance(level, (str, int, float)):
+            raise UsageError(f"factor {name!r} has the level {level!r}: give text or finite numbers")
+    if len({str(level) for level in made}) < len(made):
+        raise UsageError(f"factor {name!r} has a level twice: {made}")
+    return made
 
 
 def loaded(source: Any) -> Any:  # noqa: ANN401  (a path or anything else)

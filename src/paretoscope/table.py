@@ -76,9 +76,8 @@ def _many(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN401
     """Candidates whose rows are too many to be read one by one; None for all others."""
     if _is_array(source):
         return bulk.from_array(source)
-    if hasattr(source, "columns"):
-        return bulk.from_frame(source, key)
-    return bulk.from_csv(source, key)
+    path = isinstance(source, (str, Path))
+    return bulk.from_csv(source, key) if path else bulk.from_frame(source, key)
 
 
 def _is_array(source: Any) -> bool:  # noqa: ANN401

@@ -17,6 +17,7 @@ from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.study import Metric, Problem, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
+from paretoscope.study.columns import Joined, RowNumbers
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
 from paretoscope.study.speech import SHORT, estimates
@@ -274,6 +275,10 @@ def draw_verdicts(result: Result, *, everything: bool) -> int:
 def named(problem: Problem) -> str:
     """What ids are called: by the parameters, where they are made of these."""
     candidates = problem.candidates
+    if isinstance(candidates.ids, Joined):
+        return ",".join(candidates.columns)
+    if isinstance(candidates.ids, RowNumbers):
+        return "candidate"
     columns = list(candidates.columns.values())
     joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
     return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"

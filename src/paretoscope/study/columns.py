@@ -6,6 +6,7 @@ ever written out. What a cell gives is the plain value that the caller gave: "08
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -323,7 +324,7 @@ def from_blocks(blocks: Sequence[Sequence[Any]]) -> Sequence[Any]:
 
 def product_columns(lists: Mapping[str, Sequence[Any]]) -> dict[str, Cycle]:
     """The columns of all combinations, the last one changing fastest."""
-    rows = each = int(np.prod([len(levels) for levels in lists.values()], dtype=object))
+    rows = each = math.prod(len(levels) for levels in lists.values())
     made = {}
     for name, levels in lists.items():
         each //= len(levels)

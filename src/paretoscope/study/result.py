@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -179,19 +179,20 @@ class Result(ResultWindows):
 
         ``only``: rows of these candidates, by number.
         """
-        low, high = self.intervals
-        means = self.problem.outward(self.found.mu)
+        some = list(range(self.problem.K) if only is None else only)
+        low, high = self.intervals_of(some)
+        means = self.problem.outward(self.found.mu[some])
         rows = []
-        for k in range(self.problem.K) if only is None else only:
+        for at, k in enumerate(some):
             name = self.problem.candidates.ids[k]
             row = {"candidate": name, **self.problem.candidates.row(k)}
             ours = {"candidate": name, "verdict": self.status[k], "n": int(self.counts[k])}
             row |= ours  # wins over columns of the same name
             for c, metric in enumerate(self.problem.metrics):
                 row |= {
-                    metric.name: _cell(means[k, c]),
-                    f"{metric.name} low": _cell(low[k, c]),
-                    f"{metric.name} high": _cell(high[k, c]),
+                    metric.name: _cell(means[at, c]),
+                    f"{metric.name} low": _cell(low[at, c]),
+                    f"{metric.name} high": _cell(high[at, c]),
                 }
             rows.append(row)
         return rows
@@ -199,8 +200,12 @@ class Result(ResultWindows):
     @cached_property
     def intervals(self) -> tuple[FloatArray, FloatArray]:
         """Pointwise 95 % intervals in the metrics' own units."""
-        one = self.problem.outward(self.found.mu - self.found.half)
-        two = self.problem.outward(self.found.mu + self.found.half)
+        return self.intervals_of(range(self.problem.K))
+
+    def intervals_of(self, some: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Those of some candidates, by number: of a million few are ever looked at."""
+        mu, half = self.found.mu[list(some)], self.found.half[list(some)]
+        one, two = self.problem.outward(mu - half), self.problem.outward(mu + half)
         return np.minimum(one, two), np.maximum(one, two)
 
     @property

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from paretoscope.errors import Conflict, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
@@ -279,7 +281,8 @@ class Study(Desk, Windows):
         status = self.status()
         course, book = self._course, self._book
         rounds = trace.rounds_of(book, book.base, course.turn.number, self.problem.K)
-        decided = [d.round for d in status.result.verdict.decisions]
+        batches = status.result.verdict.batches
+        decided = [batch.round for batch in batches], [len(batch.arm) for batch in batches]
         left = trace.residuals_of(self.problem, course.pooled(book), status.result.found)
         return trace.Snapshot(
             events=book.number,
@@ -287,7 +290,7 @@ class Study(Desk, Windows):
             definition=book.definition,
             status=status,
             rounds=rounds,
-            decided=trace.decided_by(course, decided),
+            decided=trace.decided_by(course, np.repeat(*decided).astype(np.int64)),
             residuals=left,
             out=self._out(),
         )

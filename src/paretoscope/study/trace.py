@@ -96,12 +96,11 @@ def rounds_of(book: Book, base: int, turn: int, K: int) -> IntArray:
     return counts
 
 
-def decided_by(course: Course, decisions: list[int]) -> IntArray:
-    """How many decisions had been made by the end of each round; ``decisions`` are rounds of the policy.
+def decided_by(course: Course, made: IntArray) -> IntArray:
+    """How many decisions had been made by the end of each round; ``made`` are rounds of the policy.
 
     A policy may judge more than once in a round of the study, so its own count is looked up.
     """
-    made = np.array(decisions, dtype=np.int64)
     ends = [int((made < reached).sum()) for reached in course.reached]
     if course.stop is not None and ends:
         ends[-1] = len(made)
