@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.arrays import FloatArray, IntArray, freeze
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.policies.race import Race
@@ -44,6 +44,7 @@ class Course:
         self.problem, self.policy, self.base = problem, policy, base
         nothing = np.zeros(problem.K, dtype=np.int64)
         self.carried = nothing if carried is None else carried  # requests before a reframe
+        self._everything: tuple[int, Tally] | None = None  # as of which event
         self.moved = 0  # turns begun so far, those that were begun anew as well
         self.restart()
 
@@ -175,16 +176,14 @@ class Course:
 
     def _tally(self, book: Book, uids: list[Uid]) -> Tally:
         """The values of some requests as a tally on the inner scale."""
-        arms, rows = [], []
-        for uid in uids:
-            values = book.values.get(str(uid))
-            if values is not None:
-                arms.append(uid.candidate)
-                rows.append(self._filled(uid.candidate, values))
+        told = [(uid.candidate, book.values.get(str(uid))) for uid in uids]
+        arms = [candidate for candidate, values in told if values is not None]
         if not arms:
             return Tally.empty(self.problem.K, self.problem.d)
-        tally = Tally.of(self.problem.K, arms, np.array(rows))
-        self._add_spread(book, {str(uid) for uid in uids}, tally)
+        rows = [values for _, values in told if values is not None]
+        tally = Tally.of(self.problem.K, arms, self._filled(arms, rows))
+        if book.sums:
+            self._add_spread(book, {str(uid) for uid in uids}, tally)
         return tally
 
     def _add_spread(self, book: Book, taken: set[str], tally: Tally) -> None:
@@ -197,30 +196,31 @@ class Course:
                 squares = [(n - 1) * float(sd or 0.0) ** 2 for sd in deviations]
                 tally.m2[request.candidate] += squares
 
-    def _filled(self, candidate: int, values: tuple[float | None, ...]) -> list[float]:
-        """A row on the inner scale, with a blank exact metric taken from what is known."""
-        row = self.problem.inward(values)
-        if None not in values:
-            return row
-        known = self.problem.setting.known
-        assert known is not None, "only a metric known beforehand may be left blank"
-        return [
-            float(known[candidate, c]) if value is None else row[c]
-            for c, value in enumerate(values)
-        ]
+    def _filled(self, arms: list[int], rows: list[Values]) -> FloatArray:
+        """Rows on the inner scale, with blank exact metrics taken from what is known."""
+        made = self.problem.inward(rows)
+        blank = np.isnan(made)
+        if blank.any():
+            known = self.problem.setting.known
+            assert known is not None, "only a metric known beforehand may be left blank"
+            made[blank] = known[arms][blank]
+        return made
 
     def everything(self, book: Book) -> Tally:
         """All measurements so far, whatever they were for: the summary a person looks at."""
-        uids = [uid for uid in map(Uid.parse, book.values) if uid is not None]
-        tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
-        return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
+        if self._everything is None or self._everything[0] != book.number:
+            uids = [uid for uid in book.requests.values() if not book.barred(uid)]
+            tally = self._tally(book, uids)
+            means, m2 = np.nan_to_num(tally.means), np.nan_to_num(tally.m2)
+            self._everything = book.number, Tally(freeze(tally.counts), freeze(means), freeze(m2))
+        return self._everything[1]
 
     def singles(self, book: Book) -> list[tuple[int, Values]]:
         """Every measurement with its candidate; none where some were told as means of several."""
         if book.sums:
             return []
-        told = ((Uid.parse(text), values) for text, values in book.values.items())
-        return [(u.candidate, v) for u, v in told if u is not None and not book.barred(u)]
+        told = zip(book.requests.values(), book.values.values(), strict=True)
+        return [(uid.candidate, v) for uid, v in told if not book.barred(uid)]
 
     def spans(self, book: Book) -> list[Span]:
         """Complete rounds as the tests of assumptions need them."""
@@ -246,8 +246,8 @@ class Course:
         if not book.history:
             return now
         arms = [candidate for candidate, _ in book.history]
-        rows = [self._filled(candidate, values) for candidate, values in book.history]
-        return Tally.of(self.problem.K, arms, np.array(rows)).merge(now)
+        rows = self._filled(arms, [values for _, values in book.history])
+        return Tally.of(self.problem.K, arms, rows).merge(now)
 
     def known_exact(self, book: Book) -> FloatArray:
         """Exact metrics as far as they are known, on the inner scale."""

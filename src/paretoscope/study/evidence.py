@@ -75,9 +75,7 @@ def by_half(
 def complete_rounds(book: Book, base: int, turn: int) -> list[Rows]:
     """Requests told in each round from ``base`` to ``turn`` (which is open), in the order told."""
     rounds: list[Rows] = [[] for _ in range(turn - base)]
-    for text in book.values:
-        uid = Uid.parse(text)
-        assert uid is not None, "a request was not checked before it was written down"
+    for text, uid in book.requests.items():
         if base <= uid.turn < turn and not book.barred(uid):
             rounds[uid.turn - base].append((text, uid))
     return rounds
@@ -92,8 +90,7 @@ def _span(problem: Problem, book: Book, rows: Rows, tallied: Tallied, share: flo
     single = [(text, uid) for text, uid in rows if text not in summed]
     texts = [text for text, _ in single]
     candidates = np.array([uid.candidate for _, uid in single], dtype=np.int64)
-    values = [problem.inward(book.values[text]) for text in texts]
-    Y = np.array(values).reshape(len(texts), problem.d)[:, problem.setting.noisy]
+    Y = problem.inward([book.values[text] for text in texts])[:, problem.setting.noisy]
     tally = tallied([uid for _, uid in rows])
     return Span(texts, problem.setting.model.inverse[candidates], Y, share, tally)
 
