@@ -345,7 +345,8 @@ def _titled(metric: Metric) -> str:
 def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
+    by = f", by {made.bound}" if made.bound else ""  # exact values need no inequality
     return (
-        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right{by}, from"
         f" {show.count(made.pulls, 'measurement')}."
     )
