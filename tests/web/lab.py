@@ -45,7 +45,9 @@ def serving(*places, allow_write=True, **more):
         finally:
             process.terminate()
             process.wait(timeout=20)
-            errors = process.stderr.read()
+            said = process.stderr.read().splitlines()
+            # uvicorn's word for what h11 refuses, which some tests send
+            errors = [line for line in said if not line.endswith("Invalid HTTP request received.")]
         assert not errors, errors
 
 

@@ -57,7 +57,8 @@ def kept(answer):
         ({"Content_Type": None}, 415),
     ],
 )
-def test_a_change_from_elsewhere_is_refused(site, unchanged, headers, status):
+@pytest.mark.usefixtures("unchanged")
+def test_a_change_from_elsewhere_is_refused(site, headers, status):
     assert site.write(f"{OURS}ask", {"n": 1}, OURS, **headers)[0] == status
 
 
@@ -85,7 +86,8 @@ def test_a_name_is_given_exactly_once(site):
 
 
 @pytest.mark.parametrize("path", ["state", "figures", "events", "table.csv"])
-def test_another_site_can_link_to_a_page_and_no_more(site, unchanged, path):
+@pytest.mark.usefixtures("unchanged")
+def test_another_site_can_link_to_a_page_and_no_more(site, path):
     foreign = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"}
     assert site.call("GET", OURS + path, **foreign)[0] == 403
     link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
@@ -115,7 +117,8 @@ def test_an_upload_that_is_sent_again_is_refused(site, folder):
 
 
 @pytest.mark.parametrize("said", [True, False], ids=["with its length", "in pieces"])
-def test_a_huge_body_is_refused(site, unchanged, said):
+@pytest.mark.usefixtures("unchanged")
+def test_a_huge_body_is_refused(site, said):
     body, kind = form("sheet", b"x" * 5_100_000)
     pieces = body if said else (body[k : k + 65536] for k in range(0, len(body), 65536))
     status, _, answer = site.write(f"{OURS}check", (pieces, kind), OURS)
@@ -124,7 +127,8 @@ def test_a_huge_body_is_refused(site, unchanged, said):
 
 
 @pytest.mark.parametrize("body", ["", "[]", '"x"', "{", "[" * 100_000, '{"n": NaN'])
-def test_a_body_that_is_no_object_is_refused(site, unchanged, body):
+@pytest.mark.usefixtures("unchanged")
+def test_a_body_that_is_no_object_is_refused(site, body):
     answer = site.write(f"{OURS}ask", (body, "application/json"), OURS)
     assert kept(answer) == (400, "The body is no JSON object.")
 
@@ -132,7 +136,8 @@ def test_a_body_that_is_no_object_is_refused(site, unchanged, body):
 @pytest.mark.parametrize(
     "given", [{"n": "-1"}, {"n": "1e3"}, {"n": "²"}, {"n": 0}, {"who": "x" * 300}]
 )
-def test_terms_that_make_no_sense_are_refused(site, unchanged, given):
+@pytest.mark.usefixtures("unchanged")
+def test_terms_that_make_no_sense_are_refused(site, given):
     assert site.write(f"{OURS}ask", given, OURS)[0] == 422
 
 
@@ -143,7 +148,8 @@ def test_only_what_is_listed_is_there(site, path):
     assert site.call("GET", path)[0] == 404
 
 
-def test_every_answer_carries_the_headers(site, unchanged):
+@pytest.mark.usefixtures("unchanged")
+def test_every_answer_carries_the_headers(site):
     for path in ("/", OURS, f"{OURS}state", "/nothing", "/static/live.js"):
         headers = site.call("GET", path)[1]
         policy = headers["content-security-policy"]
@@ -163,7 +169,9 @@ def test_every_answer_carries_the_headers(site, unchanged):
 @pytest.fixture(scope="module")
 def shared(guarded, folder):
     """Read only, reachable from elsewhere: a token is asked for."""
-    with serving(folder / "guarded.study", allow_write=False, host="0.0.0.0") as made:
+    assert guarded.pending()
+    everywhere = "0.0.0.0"  # noqa: S104  (a server that others can reach is what is tested)
+    with serving(folder / "guarded.study", allow_write=False, host=everywhere) as made:
         yield made
 
 
@@ -200,7 +208,8 @@ def test_another_token_is_none(shared, token):
     assert "set-cookie" not in headers
 
 
-def test_read_only_is_read_only(shared, unchanged):
+@pytest.mark.usefixtures("unchanged")
+def test_read_only_is_read_only(shared):
     cookie = entered(shared)[1]["set-cookie"].partition(";")[0]
     page = shared.call("GET", OURS, Host="127.0.0.1", Cookie=cookie)[2].decode()
     assert "csrf-token" not in page

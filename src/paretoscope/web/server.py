@@ -73,8 +73,11 @@ def serve(
     ------
     UsageError
         If a study is missing, or nothing can listen there.
+    LedgerError
+        If a study cannot be opened.
     """
     shelf, alone = Shelf(places), is_loopback(host)
+    shelf.check()
     with _listening(host, port) as listener:
         port = listener.getsockname()[1]
         secret = None if alone and not token else secrets.token_urlsafe(_TOKEN)

@@ -148,6 +148,11 @@ class Shelf:
             raise UsageError(f"{place}: another study here is called {name!r} too")
         self._named[name] = Shown(name, place)
 
+    def check(self) -> None:
+        """Open the studies that were named, so that one which cannot be is refused at once."""
+        for shown in self._named.values():
+            shown.moment()
+
     @property
     def single(self) -> Shown | None:
         """The study, where there is one and no folder."""
