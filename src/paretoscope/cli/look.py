@@ -325,7 +325,10 @@ def _titled(metric: Metric) -> str:
 def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
+    pulls = show.count(made.pulls, "measurement")
+    if not made.bound:  # nothing is noisy
+        return f"Every verdict is right, from {pulls}."
     return (
         f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
-        f" {show.count(made.pulls, 'measurement')}."
+        f" {pulls}."
     )
