@@ -311,8 +311,9 @@ def _say_cover(result: Result) -> None:
     """A few that stand for the whole answer, where there are fewer."""
     few, all_of_them = result.cover(), len(result.pareto_set)
     if len(few) < all_of_them:
+        are = "is" if len(few) == 1 else "are"
         show.paragraph(
-            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f"By the estimates {len(few)} of these {all_of_them} {are} within epsilon of all the"
             f" others: {show.listed(few)}."
         )
 
