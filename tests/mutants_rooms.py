@@ -510,6 +510,27 @@ ROOMS = [
         "strictness: a budget that just suffices is called too small",
     ),
     Mutant(
+        "core/curvature.py",
+        "leverage = np.square(Q).sum(axis=1, keepdims=True) / np.square(root)",
+        "leverage = np.square(Q).sum(axis=1, keepdims=True)",
+        "tests/core/test_curvature.py::test_it_is_the_f_of_one_more_term",
+        "term dropped: the leverage of one measurement, not of all of an arm",
+    ),
+    Mutant(
+        "core/curvature.py",
+        "new = (term - Q @ (Q.T @ term))[:, 0]",
+        "new = term[:, 0]",
+        "tests/core/test_curvature.py::test_straight_means_are_rejected_within_the_level",
+        "term dropped: what the model has already of the new term",
+    ),
+    Mutant(
+        "study/evidence.py",
+        "p = np.minimum(1.0, 2.0 * np.minimum(made.p, bent))",
+        "p = made.p",
+        "tests/study/test_assumptions.py::test_a_bend_that_only_its_own_test_sees_is_refused",
+        "term dropped: the test of a bend between middle and edge",
+    ),
+    Mutant(
         "study/checks.py",
         "if m >= len(model.first) and m - h >= 3 and N - m >= 5:",
         "if m - h >= 3 and N - m >= 5:",
