@@ -75,9 +75,9 @@ def test_the_published_widths_promise_more_than_any_estimate_can_keep() -> None:
 
 @pytest.mark.long
 def test_with_the_published_constant_a_crowd_is_mislabelled() -> None:
-    """12 runs at delta = 0.1, gamma_scale = 1, stopped at 4e7 pulls: errors beyond the risk."""
-    policy = PFIwR(0.1, theta_max=1.5, growth=0.5, max_samples=10**8)
-    found = monte_carlo(policy, crowd(600), 12, 1)
+    """12 runs at delta = 0.1, gamma_scale = 1, stopped at 5e7 pulls: errors beyond the risk."""
+    policy = PFIwR(0.1, theta_max=1.5, max_samples=5 * 10**7)
+    found = monte_carlo(policy, crowd(3000), 12, 1)
     errors = sum(not run.correct for run in found)
     print(errors, "of 12 wrong")
     above(errors, 12, 0.1)
