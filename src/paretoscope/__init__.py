@@ -13,6 +13,7 @@ from paretoscope.version import __version__
 
 if TYPE_CHECKING:
     from paretoscope import core, errors, policies, sim, study, testing
+    from paretoscope.bulk import product
     from paretoscope.errors import (
         DataError,
         LedgerError,
@@ -66,6 +67,7 @@ _NAMES = {
     "Racing": "paretoscope.policies.racing",
     "Tracking": "paretoscope.policies.tracking",
     "Uniform": "paretoscope.policies.uniform",
+    "product": "paretoscope.bulk",
 }
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "core",
     "errors",
     "policies",
+    "product",
     "sim",
     "study",
     "testing",
