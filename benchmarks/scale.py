@@ -26,6 +26,14 @@ from typing import Any
 
 import numpy as np
 
+import paretoscope as ps
+import scale_page
+from paretoscope import GEGE, Race
+from paretoscope.bench import published as twin
+from paretoscope.core.dominance import non_dominated
+from paretoscope.core.gaps import psi_gaps
+from paretoscope.sim import Instance, monte_carlo, simulate
+
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "scale.json"
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
@@ -62,8 +70,6 @@ def gaussian(K: int) -> tuple[np.ndarray, np.ndarray]:
 
 def simulated(K: int) -> dict[str, Any]:
     """One run with fixed confidence, from features in memory to the certified set."""
-    from paretoscope import GEGE
-    from paretoscope.sim import Instance, simulate
 
     instance, clock = Instance(*gaussian(K), 1.0), Clock()
     for _ in range(1 if K > 10**5 else 3):
@@ -76,7 +82,6 @@ def simulated(K: int) -> dict[str, Any]:
 
 def studied(K: int) -> dict[str, Any]:
     """The same with a study in an SQLite file: every measurement asked for and told by its name."""
-    import paretoscope as ps
 
     X, mu = gaussian(K)
     names = ("a", "b", "c")
@@ -106,8 +111,6 @@ def studied(K: int) -> dict[str, Any]:
 
 def check_result(result: Any, mu: np.ndarray, epsilon: float) -> None:
     """Every verdict of a study is right."""
-    from paretoscope.core.dominance import non_dominated
-    from paretoscope.sim import Instance
 
     assert result.certified, result.certificate.reason
     front, verdict = non_dominated(mu), result.verdict
@@ -119,7 +122,6 @@ def check_result(result: Any, mu: np.ndarray, epsilon: float) -> None:
 
 def product(levels: int) -> dict[str, Any]:
     """All combinations of six factors; the features are two products beside the factors."""
-    import paretoscope as ps
 
     factors = {f"k{j}": list(range(levels)) for j in range(6)}
     metrics = [ps.Metric(name, "max", sigma=1.0) for name in ("a", "b", "c")]
@@ -160,8 +162,6 @@ def product(levels: int) -> dict[str, Any]:
 
 def unstructured(K: int) -> dict[str, Any]:
     """No features: every candidate has means of its own; a race from first to last."""
-    from paretoscope import Race
-    from paretoscope.sim import Instance, simulate
 
     mu = np.random.default_rng(0).standard_normal((K, METRICS))
     instance, clock = Instance(None, mu, 0.05), Clock()
@@ -185,9 +185,6 @@ def narrow(K: int) -> np.ndarray:
 
 def published(K: int) -> dict[str, Any]:
     """A whole run beside one in the published shape, on noise so small that both must find the truth."""
-    from paretoscope import GEGE
-    from paretoscope.bench import published as twin
-    from paretoscope.sim import Instance, simulate
 
     X, mu = np.hsplit(narrow(K), 2)
     instance, clock, slow = Instance(X, mu, 1e-6), Clock(), Clock()
@@ -204,7 +201,6 @@ def published(K: int) -> dict[str, Any]:
 
 def front(n: int) -> dict[str, Any]:
     """Gaps of a fifth of all arms on the front, five objectives; 50 arms again by the definition."""
-    from paretoscope.core.gaps import psi_gaps
 
     mu, clock = wide(n), Clock()
     with clock.run():
@@ -237,8 +233,6 @@ def sample(n: int) -> np.ndarray:
 
 def many(runs: int) -> dict[str, Any]:
     """Monte Carlo on two processes: 500 arms, 8 features, 8 objectives."""
-    from paretoscope import GEGE
-    from paretoscope.sim import Instance, monte_carlo
 
     X, mu = np.hsplit(narrow(500), 2)
     instance, policy, clock = Instance(X, mu, 0.5), GEGE(0.1, first_accuracy=0.15), Clock()
@@ -258,10 +252,8 @@ def many(runs: int) -> dict[str, Any]:
 
 def warm(k: int) -> int:
     """Load what a worker needs."""
-    import paretoscope.policies
-    import paretoscope.sim
 
-    return k if paretoscope.sim and paretoscope.policies else 0
+    return k  # this module has been imported for it, and all that it imports
 
 
 def told_of(runs: list[Any]) -> list[tuple[Any, ...]]:
@@ -271,9 +263,7 @@ def told_of(runs: list[Any]) -> list[tuple[Any, ...]]:
 
 def cluster(runs: int) -> dict[str, Any]:
     """The same runs on a cluster of Dask (two worker processes) and in this process."""
-    import distributed
-    from paretoscope import GEGE
-    from paretoscope.sim import Instance, monte_carlo
+    import distributed  # noqa: PLC0415  (an extra, and slow to import)
 
     X, mu = np.hsplit(narrow(100), 2)
     instance, policy = Instance(X, mu, 0.5), GEGE(0.1, first_accuracy=0.15)
@@ -329,18 +319,15 @@ def one(part: str, size: int) -> None:
 
 def main() -> None:
     """See the docstring of this file."""
-    sys.path.insert(0, str(HERE))
-    from scale_page import page, tables
-
     what, *rest = sys.argv[1:] or ["show"]
     if what == "measure":
         measure(rest)
     elif what == "one":
         one(rest[0], int(rest[1]))
     elif what == "page":
-        page(json.loads(KEPT.read_text()))
+        scale_page.page(json.loads(KEPT.read_text()))
     else:
-        print(tables(json.loads(KEPT.read_text())))
+        print(scale_page.tables(json.loads(KEPT.read_text())))
 
 
 if __name__ == "__main__":

@@ -155,13 +155,17 @@ class Race(CertifiedRounds):
         t = self._tolerance(state, seen, outcome)
         kept, unit = np.flatnonzero(~outcome.rejected), self.epsilon_of(state.setting)
         rest = None if exact is None else exact[kept]
-        if len(kept) > _PAIRED:  # together or not at all: all pairs of so many would fill the memory
-            leaving, optimal = np.full(len(kept), t <= 1.0), outcome.spare[kept] >= 0.0
+        if (
+            len(kept) > _PAIRED
+        ):  # together or not at all: all pairs of so many would fill the memory
+            leaving = np.full(len(kept), t <= 1.0)
+            optimal = np.asarray(outcome.spare[kept] >= 0.0)
         else:
             within, undominated = certain_pairs(
                 seen.mu[kept], seen.widths.restricted(kept), unit[state.setting.noisy], rest
             )
-            leaving, optimal = leave_together(within, undominated), undominated.all(axis=1)
+            leaving = leave_together(within, undominated)
+            optimal = np.asarray(undominated.all(axis=1))
         accepted = np.isin(np.arange(len(seen.arms)), kept[leaving & optimal])
         state = apply_outcome(state, seen.arms, replace(outcome, accepted=accepted))
         state = with_verdicts(state, seen.arms[kept[leaving & ~optimal]], NEAR)
