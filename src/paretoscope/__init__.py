@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.pal import PAL
+    from paretoscope.policies.pfiwr import PFIwR
     from paretoscope.policies.psips import PSIPS
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
@@ -60,6 +61,7 @@ _NAMES = {
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
     "PAL": "paretoscope.policies.pal",
+    "PFIwR": "paretoscope.policies.pfiwr",
     "PSIPS": "paretoscope.policies.psips",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
@@ -82,6 +84,7 @@ __all__ = [
     "Metric",
     "NumericalError",
     "OneShot",
+    "PFIwR",
     "ParetoscopeError",
     "Race",
     "Racing",

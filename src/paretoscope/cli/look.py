@@ -292,7 +292,7 @@ def named(problem: Problem) -> str:
         return "candidate"
     columns = list(candidates.columns.values())
     joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
-    return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
+    return ", ".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
 
 
 def say_certificate(result: Result) -> None:
@@ -305,10 +305,24 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
+    elif result.undecided:
+        show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
         click.echo("\nAssumed:")
         show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+    if any(a.verdict != "untested" for a in result.assumptions):
+        show.assumptions(result.assumptions, "What was tested of it")
+
+
+def _reached(result: Result) -> str:
+    """The tolerance at which the answer would be complete already."""
+    noisy = [metric for metric in result.problem.metrics if not metric.exact]
+    reached = [
+        f"{metric.name} {show.tolerance(metric, result.achieved_epsilon[metric.name])}"
+        for metric in noisy
+    ]
+    return f"Achieved epsilon, at which nobody would be undecided: {', '.join(reached)}."
 
 
 def _say_cover(result: Result) -> None:
@@ -329,7 +343,8 @@ def _titled(metric: Metric) -> str:
 def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
+    by = f", by {made.bound}" if made.bound else ""  # exact values need no inequality
     return (
-        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right{by}, from"
         f" {show.count(made.pulls, 'measurement')}."
     )

@@ -160,7 +160,7 @@ def short(name: str) -> str:
 def progress(view: View) -> Chart | None:
     """Candidates in, out and undecided after every round."""
     x, lines = progress_lines(view)
-    if len(x) < 2:
+    if not x[-1]:
         return None
     data = [_line(SHORT[verdict], verdict, x, y, n) for n, (verdict, y) in enumerate(lines.items())]
     layout = {

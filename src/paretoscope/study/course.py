@@ -17,17 +17,11 @@ from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
-from paretoscope.study import agreement
+from paretoscope.study import agreement, checks
 from paretoscope.study.agreement import Pair
 from paretoscope.study.book import Book, Uid, Values, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
-from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
-
-# Part of a round that checks the linear model: of the first, and of later ones.
-FIRST_CHECKS, CHECKS = 0.2, 0.1
-# Candidates it is checked on: more would leave fewer replicates, and find less.
-CHECKED = 16
 
 
 @dataclass
@@ -58,7 +52,9 @@ class Course:
         """Back to the first question."""
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
-        self.checks = 0
+        self.checks = 0  # check points so far, and the candidates they are at
+        self.checked = np.zeros(0, dtype=np.int64)
+        self.wanted = np.zeros(self.problem.K, dtype=np.int64)  # by the policy
         self.reached: list[int] = []  # the policy's own round after each turn
         self.moved += 1
         self.turn = self._turn(self.base)
@@ -106,17 +102,17 @@ class Course:
         One replicate of every candidate per block: a drift over time then falls on all alike.
         """
         want = self.policy.allocate(self.state)
+        rng = np.random.default_rng([self.problem.seed, number])
         arms = np.repeat(np.arange(len(want)), want)
         first = np.repeat(np.cumsum(want) - want, want)
         numbers = np.arange(len(arms)) - first
-        rng = np.random.default_rng([self.problem.seed, number])
-        order = np.lexsort((rng.random(len(arms)), numbers))
+        beside = self._check_requests(number, want, rng) if self.stop is None else []
+        key = [*numbers.tolist(), *(uid.number for uid in beside)]
         uids = [
-            Uid(False, number, k, n)
-            for k, n in zip(arms[order].tolist(), numbers[order].tolist(), strict=True)
+            Uid(False, number, k, n) for k, n in zip(arms.tolist(), numbers.tolist(), strict=True)
         ]
-        if self.stop is None:
-            uids += self._check_requests(number, want, rng)
+        uids += beside
+        uids = [uids[k] for k in np.lexsort((rng.random(len(uids)), key)).tolist()]
         texts = [str(uid) for uid in uids]
         return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
 
@@ -140,22 +136,21 @@ class Course:
         return not (own and self.setting.noise.only(self.setting.noisy).unknowns.any())
 
     def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
-        """Replicated points beside the design, where the design alone could not test the fit.
-
-        A look at a design fixed beforehand needs none of its own; the checks of its first look count.
-        """
-        if number > self.base and isinstance(self.policy, FixedDesign):
+        """Check points beside the design; looks at one design go on with those of the first look."""
+        first = number == self.base
+        one_design = isinstance(self.policy, FixedDesign)
+        self.wanted = self.wanted + want
+        if one_design:
+            count = checks.check_points(self.setting, self.wanted) - self.checks
+        else:
+            count = checks.check_points(self.setting, want, checks.FIRST if first else checks.LATER)
+        if count <= 0:
             return []
-        part = CHECKS if number > self.base else FIRST_CHECKS
-        count = check_points(self.setting, want, part)
-        self.checks += count
-        if not count:
-            return []
-        outside = np.flatnonzero(want == 0)
-        pool = outside if len(outside) >= 3 else np.arange(len(want))
-        chosen = rng.permutation(pool)[: max(1, min(count // 2, CHECKED))]
-        repeats = max(2, count // len(chosen))
-        return [Uid(True, number, int(k), n) for n in range(repeats) for k in chosen]
+        if first or not one_design:
+            alive = self.policy.verdict(self.state).undecided
+            self.checked = checks.candidates(self.setting, want, alive, count, rng)
+        made, self.checks = self.checks if one_design else 0, self.checks + count
+        return checks.requests(number, self.checked, count, made)
 
     def _hand_over(self, book: Book) -> None:
         """Give the turn's values to the policy, in the order of the requests."""

@@ -22,7 +22,7 @@ from paretoscope.ledger.base import Ledger
 from paretoscope.runner.callable import Measure, limited
 from paretoscope.runner.contract import Limits, Progress, Ran
 from paretoscope.runner.drive import Drive
-from paretoscope.runner.executors import Inline, Threads
+from paretoscope.runner.executors import Inline, Threads, let_go
 from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
@@ -212,7 +212,7 @@ class Study(Desk, Windows):
             return drive.go()
         finally:
             if drive.pool is not executor:
-                drive.pool.shutdown(wait=False, cancel_futures=True)
+                let_go(drive.pool)
 
     # ------------------------------------------------------------ reading
 
@@ -319,7 +319,7 @@ class Study(Desk, Windows):
 
         ``budget`` is one to try, by the fixed looks that would serve it; by default the study's own.
         """
-        policy = forecast.certified_method(self.policy, self.wishes, budget)
+        policy = forecast.certified_method(self.policy, self.wishes, budget, self.problem.setting)
         if isinstance(policy, forecast.NoOutlook):
             return policy
         tally, exact = self._course.pooled(self._book), self._course.known_exact(self._book)
