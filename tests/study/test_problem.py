@@ -90,10 +90,10 @@ def test_rows_in_and_out():
     problem = Problem(CANDIDATES, METRICS)
     row = problem.check_row({"time": "2.0", "speed": np.float64(3)})
     assert row == (3.0, 2.0, None)
-    inner = problem.inward((3.0, 2.0, 7.0))
-    assert inner == [3.0, -np.log(2.0), -7.0]
+    inner = problem.inward([(3.0, 2.0, 7.0)])[0]
+    assert inner.tolist() == [3.0, -np.log(2.0), -7.0]
     assert problem.outward(np.array([inner]))[0] == pytest.approx([3.0, 2.0, 7.0])
-    assert np.isnan(problem.inward(row)[2])
+    assert np.isnan(problem.inward([row])[0, 2])
 
 
 @pytest.mark.parametrize(
