@@ -24,7 +24,9 @@ def text(size: int, seed: int = 1) -> bytes:
     rng = random.Random(seed)  # noqa: S311  (not a secret)
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(2000)]
     often = [1 / (k + 1) for k in range(len(words))]
-    lines = [" ".join(rng.choices(words, often, k=9)) + f" {rng.random():.6f}\n" for _ in range(size)]
+    lines = [
+        " ".join(rng.choices(words, often, k=9)) + f" {rng.random():.6f}\n" for _ in range(size)
+    ]
     return "".join(lines).encode()
 
 
