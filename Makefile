@@ -47,7 +47,7 @@ bench-peers: setup ## the same noisy task for another tool and for this one
 	$(BIN)/python examples/compare_optuna.py
 
 docs: setup ## the pages in docs/_build/html; warnings are errors
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build/html
 
 dist: setup ## wheel and sdist in dist/, the wheel tried in an empty environment
 	rm -rf dist
