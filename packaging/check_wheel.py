@@ -21,6 +21,7 @@ LARGEST_CORE = 250  # MB, everything that comes with the core, compiled files in
 # What needs an extra, and the extra that the message must name.
 EXTRAS = {
     "postgres": "import paretoscope as ps; ps.Study.open('postgresql://nowhere/x?study=y')",
+    "web": "from paretoscope.cli import main; main(['serve', 'w.study'])",
     "formula": "import paretoscope as ps; ps.Study.create(None, candidates={'a': [1, 2, 3]},"
     " metrics=['y:max'], epsilon=1.0, features='a + log(a)')",
 }
@@ -55,6 +56,8 @@ def check_files(wheel: Path, sdist: Path) -> None:
     check(f"the wheel has {size:,} bytes, at most {LARGEST_WHEEL:,}", fine=size <= LARGEST_WHEEL)
     names = zipfile.ZipFile(wheel).namelist()
     check("the wheel is typed", fine="paretoscope/py.typed" in names)
+    for part in ("web/assets/live.js", "web/templates/study.html", "report/assets/charts.js"):
+        check(f"the wheel holds {part}", fine=f"paretoscope/{part}" in names)
     check("the wheel holds no tests", fine=not any(name.startswith("tests") for name in names))
     check("the wheel holds the licence", fine=any(name.endswith("LICENSE") for name in names))
     with tarfile.open(sdist) as archive:

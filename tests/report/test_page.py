@@ -151,7 +151,9 @@ def test_nothing_is_fetched(linear, chromium, tmp_path):
     asked = []
     visit.page.on("request", lambda request: asked.append(request.url))
     page = visit.open(written.as_uri())
-    buttons = "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title ?? b.ariaLabel)"
+    buttons = (
+        "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title ?? b.ariaLabel)"
+    )
     offered = page.evaluate(buttons)
     assert "Zoom in" in offered
     assert not [name for name in offered if re.search("(?i)share|cloud|studio|send", name)]
