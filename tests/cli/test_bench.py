@@ -50,7 +50,7 @@ def test_list_says_what_there_is():
 
 
 def test_help_at_eighty_columns():
-    for command in ([], ["list"], ["run"], ["compare"]):
+    for command in ([], ["list"], ["run"], ["compare"], ["page"]):
         assert max(map(len, call("bench", *command, "--help").splitlines())) <= 80
 
 
@@ -90,6 +90,17 @@ def test_compare_two_folders(folder, monkeypatch):
     path.write_text(path.read_text().replace(",5000,0,", ",4000,0,"))
     text = call("bench", "compare", "a", "b", code=3)
     assert "pulls 5000, 4000" in text
+
+
+def test_the_page_is_written_with_its_figures(folder):
+    made = data("bench", "page", "--out", "docs")["files"]
+    assert made[0] == "docs/reproduction.md"
+    assert (folder / made[0]).read_text().startswith("# The paper, reproduced")
+    assert "docs/reproduction/figure1.svg" in made
+    for name in made[1:]:
+        assert f"]({name.removeprefix('docs/')})" in (folder / made[0]).read_text()
+        assert "</svg>" in (folder / name).read_text()
+    assert "has no results of 'figure1'" in call("bench", "page", str(folder), code=2)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def _factors(
     cells = [(r["shape"], r["policy"], r["goal"].startswith("budget")) for r in results.rows]
     return {
         (shape, policy): MILLISECONDS[shape][budget]
-        / (1e3 * seconds_at(results, world, shape, policy)[how]["mean"])
+        / (1e3 * seconds_at(results, world, shape, policy)[how]["median"])
         for shape, policy, budget in dict.fromkeys(cells)
         if policy in policies
     }
