@@ -510,11 +510,11 @@ ROOMS = [
         "strictness: a budget that just suffices is called too small",
     ),
     Mutant(
-        "study/methods.py",
+        "study/checks.py",
+        "if m >= len(model.first) and m - h >= 3 and N - m >= 5:",
         "if m - h >= 3 and N - m >= 5:",
-        "if m >= 3 and N - m >= 5:",
-        "tests/study/test_methods.py::test_check_points_where_the_design_cannot_test_the_fit",
-        "term dropped: degrees of freedom of the fit",
+        "tests/study/test_methods.py::test_check_points_where_the_design_leaves_candidates_out",
+        "term dropped: candidates that the design leaves out",
     ),
     Mutant(
         "study/features.py",
@@ -546,8 +546,8 @@ ROOMS = [
     ),
     Mutant(
         "study/desk.py",
-        "free = [u for u in self._course.turn.waiting if not self._book.out(u, now)]",
-        "free = [u for u in self._course.turn.waiting if self._book.out(u, 0) or u]",
+        "free = (u for u in self._course.turn.waiting if not self._book.out(u, now))",
+        "free = (u for u in self._course.turn.waiting if self._book.out(u, 0) or u)",
         "tests/study/test_study.py::test_a_request_is_given_to_one_only",
         "condition dropped: a request is given to everybody",
     ),

@@ -21,6 +21,7 @@ COMMANDS = {
     "status": Entry(_LOOK, "Where the study stands, and what comes next."),
     "result": Entry(_LOOK, "Verdicts, estimates and the certificate."),
     "report": Entry(_PICTURE, "The study as one page that opens offline."),
+    "serve": Entry("paretoscope.cli.serve", "Studies in a browser, live while others measure."),
     "pending": Entry(_LAB, "Requests that are out, nothing told yet."),
     "release": Entry(_LAB, "Give requests back: they are asked again."),
     "withdraw": Entry(_LAB, "Write requests off: they will never be told."),

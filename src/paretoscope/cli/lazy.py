@@ -64,6 +64,8 @@ class LazyGroup(click.Group):
         except ParetoscopeError as error:
             code = next((code for kind, code in _BLAME.items() if isinstance(error, kind)), 1)
             fail(f"{error} (nothing was stored)" if code == DATA else error, code)
+        except KeyboardInterrupt:  # of a run that had not begun, or of anything else
+            fail("interrupted", INTERRUPTED)
         except BrokenPipeError:
             raise  # the reader has gone: click knows what to do
         except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 import signal
 import sys
@@ -19,6 +18,7 @@ from paretoscope.cli.lazy import INTERRUPTED, OUTSTANDING, UNCERTIFIED
 from paretoscope.cli.live import Live
 from paretoscope.cli.options import definition_options, json_option
 from paretoscope.cli.target import check_target
+from paretoscope.bulk import product
 from paretoscope.errors import UsageError
 from paretoscope.ledger import is_address
 from paretoscope.runner.command import Command
@@ -343,8 +343,8 @@ def _caps(metrics: Sequence[Metric], timeout: float | None) -> Mapping[str, floa
 def combinations(lists: Sequence[tuple[str, str]]) -> Candidates:
     """All combinations of listed values, named by them.
 
-    >>> combinations([("a", "1,2"), ("b", "x")]).ids
-    ('1,x', '2,x')
+    >>> [*combinations([("a", "1,2"), ("b", "x")]).ids]
+    ['1,x', '2,x']
     """
     names = [name for name, _ in lists]
     for name in names:
@@ -354,9 +354,7 @@ def combinations(lists: Sequence[tuple[str, str]]) -> Candidates:
     for name, some in zip(names, values, strict=True):
         if len(set(some)) < len(some):
             raise UsageError(f"-L {name}: a value is given twice")
-    rows = list(itertools.product(*values))
-    columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-    return Candidates(tuple(",".join(row) for row in rows), columns)
+    return product(**dict(zip(names, values, strict=True)))
 
 
 assert set(TIMED) <= set(BUILT_IN)

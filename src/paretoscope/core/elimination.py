@@ -1,7 +1,7 @@
 """Which arms can be rejected or accepted when every error is below its width.
 
 For active arms with estimates mu_hat and widths eta_ij(c) > 0, such that no error that matters
-(events (a) and (b) of `confidence`) reaches its width:
+(events (a) and (b) of `confidence`) reaches its width::
 
     reject i    if some j != i has D_ij(c) = mu_hat_j(c) - mu_hat_i(c) >= eta_ij(c) in every objective
     A'          the arms not rejected

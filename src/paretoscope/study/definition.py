@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain, islice
 from typing import Any
 
 from paretoscope import table
@@ -12,7 +13,7 @@ from paretoscope.study import methods
 from paretoscope.study.features import build_features
 from paretoscope.study.methods import Wishes
 from paretoscope.study.metric import Metric, parse_metric
-from paretoscope.study.problem import Problem
+from paretoscope.study.problem import Candidates, Problem
 from paretoscope.version import __version__
 
 # Why a method runs that its caller has named.
@@ -117,8 +118,8 @@ def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (a
 
 # ---------------------------------------------------------------- two definitions side by side
 
-# Differences that a message names.
-_MOST = 5
+# Differences that a message names, and that it counts.
+_MOST, _COUNTED = 5, 1000
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -127,30 +128,41 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     Where "auto" chose both times, the methods are not either: a later version may choose a new one,
     and the study keeps the one that it began with.
     """
+    if old == new:
+        return []
     chosen = _NAMED not in {old["reason"], new["reason"]}
     one, two = (_by_names(each, with_method=not chosen) for each in (old, new))
-    found = list(_differing(one, two, "")) or list(_differing(_rest(old), _rest(new), ""))
-    more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
+    rows = _in_rows(*(Candidates.from_plain(each["problem"]["candidates"]) for each in (old, new)))
+    found = list(islice(chain(_differing(one, two, ""), rows), _COUNTED))
+    found = found or list(_differing(_rest(old), _rest(new), ""))
+    many = "many" if len(found) == _COUNTED else len(found) - _MOST
+    more = [f"and {many} more"] if len(found) > _MOST else []
     return found[:_MOST] + more
 
 
 def _by_names(definition: dict[str, Any], *, with_method: bool) -> dict[str, Any]:
     """A definition in which everything stands under the name that people gave it."""
-    problem, listed = definition["problem"], definition["problem"]["candidates"]
+    problem = definition["problem"]
+    listed = Candidates.from_plain(problem["candidates"])
     features = problem["features"] or {}
-    names, columns = [name for name, _ in listed["columns"]], [row for _, row in listed["columns"]]
-    cells = zip(*columns, strict=True) if columns else ((),) * len(listed["ids"])
-    rows = [dict(zip(names, row, strict=True)) for row in cells]
     return {
         "method": definition["method"] if with_method else None,
         "metric": {m["name"]: asdict(Metric.from_plain(m)) for m in problem["metrics"]},
         "features": features.get("names"),
         "seed": problem["seed"],
-        "number of candidates": len(listed["ids"]),
-        "candidate": dict(zip(listed["ids"], rows, strict=True)),
+        "number of candidates": len(listed.ids),
         "asked": definition["wishes"],
         "command": definition.get("command"),
     }
+
+
+def _in_rows(old: Candidates, new: Candidates) -> Iterator[str]:
+    """Every cell in which the rows of candidates differ, by their names."""
+    if old.ids == new.ids and old.columns == new.columns:
+        return
+    for name in dict.fromkeys(chain(old.ids, new.ids)):
+        one, two = (c.row(c.index[name]) if name in c.index else None for c in (old, new))
+        yield from _differing(one, two, f"candidate {name}")
 
 
 def _rest(definition: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +170,7 @@ def _rest(definition: dict[str, Any]) -> dict[str, Any]:
     problem = definition["problem"]
     features = problem["features"] or {}
     return {
-        "order of candidates": problem["candidates"]["ids"],
+        "order of candidates": Candidates.from_plain(problem["candidates"]).ids,
         "order of metrics": [metric["name"] for metric in problem["metrics"]],
         "features made": features.get("said"),
         "numbers of the features": features.get("X"),
