@@ -78,7 +78,9 @@ def _levels(name: str, values: Sequence[Any]) -> list[Any]:
     for level in made:
         odd = isinstance(level, float) and not math.isfinite(level)
         if odd or not isinstance(level, (str, int, float)):
-            raise UsageError(f"factor {name!r} has the level {level!r}: give text or finite numbers")
+            raise UsageError(
+                f"factor {name!r} has the level {level!r}: give text or finite numbers"
+            )
     if len({str(level) for level in made}) < len(made):
         raise UsageError(f"factor {name!r} has a level twice: {made}")
     return made
@@ -156,7 +158,11 @@ def _of_series(series: Any) -> Sequence[Any] | None:  # noqa: ANN401  (a series 
         return None
     text = series.to_list()
     fine = all(isinstance(cell, str) and "\x00" not in cell and cell.isprintable() for cell in text)
-    return from_blocks([_few(text[k : k + BLOCK]) for k in range(0, len(text), BLOCK)]) if fine else None
+    return (
+        from_blocks([_few(text[k : k + BLOCK]) for k in range(0, len(text), BLOCK)])
+        if fine
+        else None
+    )
 
 
 def _few(text: list[str]) -> Sequence[Any]:
@@ -180,7 +186,10 @@ def from_csv(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN401
         return None
     if not blocks or not all(header) or len({*header}) < len(header) or len(header) < 2:
         return None
-    made = {name: from_blocks(parts) for name, parts in zip(header, zip(*blocks, strict=True), strict=True)}
+    made = {
+        name: from_blocks(parts)
+        for name, parts in zip(header, zip(*blocks, strict=True), strict=True)
+    }
     return _listed(made, key)
 
 

@@ -30,15 +30,20 @@ def tables(experiment: Experiment, results: Results) -> str:
         return _WHOLE[experiment.kind](results)
     make = _PER_WORLD[experiment.figure]
     return "\n\n".join(
-        f"**{world}**\n\n{make(experiment, results, world)}{_absent(experiment, world)}"
+        f"**{world}**\n\n{make(experiment, results, world)}{_absent(experiment, results, world)}"
         for world in worlds_of(results)
     )
 
 
-def _absent(experiment: Experiment, name: str) -> str:
-    """Who takes no part in a world, and why."""
+def _absent(experiment: Experiment, results: Results, name: str) -> str:
+    """Who took no part in a world, and who refused to."""
     world = next(world for world in experiment.worlds if world.name == name)
-    return f"\n\nNot run: {'; '.join(world.without)} ({world.because})." if world.without else ""
+    told = [f"Not run: {'; '.join(world.without)} ({world.because})."] if world.without else []
+    for policy in policies_of(results, name):
+        rows = line_of(results, name, policy)
+        if not any(map(ran, rows)):
+            told.append(f"Refused: {rows[0]['note']}.")
+    return "".join(f"\n\n{line}" for line in told)
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]], words: int = 1) -> str:

@@ -274,9 +274,7 @@ def draw_verdicts(result: Result, *, everything: bool) -> int:
     wanted = np.ones(K, dtype=bool) if everything else ~result.verdict.rejected
     kept = np.flatnonzero(wanted)
     listed = kept if len(kept) <= _LISTED else np.flatnonzero(result.verdict.answer)[:_LISTED]
-    rows = [
-        [ids[k], SHORT[result.status[k]], str(int(result.counts[k]))] for k in listed.tolist()
-    ]
+    rows = [[ids[k], SHORT[result.status[k]], str(int(result.counts[k]))] for k in listed.tolist()]
     if rows:
         draw_estimates(result, [named(result.problem), "verdict", "n"], rows)
     if len(listed) < len(kept):

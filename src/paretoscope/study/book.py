@@ -254,7 +254,15 @@ class Book:
             self.history.append((self.requests[uid].candidate, values))
         self.retired |= self.values
         self.left |= set(self.asked) - set(self.values)
-        for kept in (self.values, self.requests, self.writer, self.first, self.sums, self.asked, self.touched):
+        for kept in (
+            self.values,
+            self.requests,
+            self.writer,
+            self.first,
+            self.sums,
+            self.asked,
+            self.touched,
+        ):
             kept.clear()
         self.definition, self.base, self.rewritten = event["definition"], event["turn"], False
         self.frames += 1

@@ -218,7 +218,7 @@ class Places(Mapping[str, int]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowNumbers(Names):
-    """"0", "1", ...: the number of the row."""
+    """ "0", "1", ...: the number of the row."""
 
     rows: int
 
@@ -368,4 +368,3 @@ def names_from_plain(plain: Any, columns: Mapping[str, Sequence[Any]]) -> Sequen
     if "joined" in plain:
         return Joined(tuple(c for c in columns.values() if isinstance(c, Cycle)))
     return RowNumbers(plain["rows"]) if set(plain) == {"rows"} else tuple(from_plain(plain))
-
