@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 import paretoscope as ps
+from paretoscope.report.view import MOST
 from tests.browser import Visit, shown_rows
-from tests.report.lab import world
+from tests.report.lab import create, world
 from tests.web.lab import measure, rows_of, serving, study
 from tests.web.test_walk import equal, hand_in, stand_at, take_sheet
 
@@ -120,6 +121,28 @@ def test_a_thousand_candidates_are_painted_within_a_second(site, folder, chromiu
             found = (row["verdict"], row["n"], *map(float, row["values"][:2]))
             assert found == (want["verdict"], want["n"], want["latency"], want["accuracy"])
         visit.picture("live-thousand", whole=False)
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_candidates_are_followed(site, folder, chromium):
+    method = {"epsilon": None, "method": ps.OneShot(budget=60)}
+    with create(K=100_000, features=3, where=folder / "huge.study", **method)[0] as made:
+        visit = Visit(chromium)
+        visit.page.goto(site.at("huge"), wait_until="commit")
+        painted = visit.page.evaluate(PAINTED)
+        visit.drawn()
+        visit.page.evaluate(STAMP)
+        batch = made.ask(40)
+        stand_at(visit.page, made)
+        made.tell(
+            [{"uid": r.uid, "latency": k % 7, "accuracy": k % 5} for k, r in enumerate(batch)]
+        )
+        told = time.time()
+        stand_at(visit.page, made)
+        drawn = visit.page.evaluate("window.stamps.at(-1)[1] / 1000")
+        print(f"K = 100000: painted in {painted:.0f} ms, followed in {drawn - told:.2f} s")
+        assert "Not every candidate is listed" in visit.page.inner_text("#thinned")
+        assert len(shown_rows(visit.page)) == MOST
 
 
 def zoom_in(page):
