@@ -289,7 +289,7 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    elif result.undecided:
+    elif result.undecided and any(map(math.isfinite, result.achieved_epsilon.values())):
         show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
