@@ -21,6 +21,7 @@ from paretoscope.policies import (
     FixedDesign,
     Noise,
     OneShot,
+    PFIwR,
     Race,
     Racing,
     Setting,
@@ -79,6 +80,7 @@ def policies_for(setting):
         some.append(Racing(0.1, max_samples=CAP, growth=0.3))
         if setting.zeta is None:
             some.append(Tracking(0.1, max_samples=CAP, batch=0.5))
+            some.append(PFIwR(0.1, gamma_scale=1e-7, max_samples=CAP, growth=0.7))
         some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
         some.append(PAL(0.1, max_samples=CAP, growth=0.3))
         some.append(PSIPS(0.1, stop="certificate", max_samples=CAP, growth=0.5))

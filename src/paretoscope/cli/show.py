@@ -21,6 +21,7 @@ __all__ = ["count", "noise", "number", "tolerance"]  # said in the study, shown 
 
 # Characters of listed ids before "and N more".
 _LISTED = 120
+_MARKS = {"holds": "ok", "broken": "BROKEN", "noticed": "LOOK", "untested": "untested"}
 # Verdicts on an assumption that a person should hear of at once.
 _ALARMS = {"broken", "noticed"}
 
@@ -101,6 +102,16 @@ def items(sentences: Iterable[str]) -> None:
 def warnings(result: Result) -> list[str]:
     """What speaks against a certificate, or asks for a look, as far as it was tested."""
     return [sentence(a) for a in result.assumptions if a.verdict in _ALARMS]
+
+
+def assumptions(found: Sequence[Assumption], heading: str) -> None:
+    """What a certificate assumes: what was tested of it, the p-value, the verdict, the remedy."""
+    if not found:
+        return
+    click.echo(f"\n{heading}:")
+    facts([(f"{_MARKS[a.verdict]:8}  {a.name}", sentence(a)) for a in found])
+    if any(a.verdict == "broken" for a in found):
+        click.echo("Nothing is certified while an assumption is broken.")
 
 
 def sentence(a: Assumption) -> str:

@@ -6,16 +6,16 @@ import math
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from paretoscope.core.arrays import IntArray
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
 from paretoscope.policies.ape import APE
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
-from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
+from paretoscope.policies.gege import GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
@@ -23,6 +23,7 @@ from paretoscope.policies.setting import Setting
 from paretoscope.policies.tracking import TrackingConfidence
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import plugins
+from paretoscope.study.checks import room_for_design
 
 _KNOWN: dict[str, Any] = {
     "APE": APE,
@@ -34,6 +35,7 @@ _KNOWN: dict[str, Any] = {
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
     "PAL": PAL,
+    "PFIwR": PFIwR,
     "PSIPS": PSIPS,
     "Race": Race,
     "Racing": Racing,
@@ -47,7 +49,7 @@ TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
 # Policies that measure until everything is decided.
-Open = APE | EpsilonPAL | GEGEConfidence | PAL | PSIPS | Race | Racing | TrackingConfidence
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | PFIwR | PSIPS | Race | Racing | TrackingConfidence
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
@@ -133,28 +135,33 @@ def choose(setting: Setting, wishes: Wishes) -> Choice:
         rounds = replace(rounds, max_rounds=most)
     if wishes.budget is None:
         return Choice(rounds, _why_open(setting))
-    fixed = fixed_design(wishes)
+    design = room_for_design(setting, wishes.budget)
+    fixed = fixed_design(wishes, setting)
     need = predicted_need(rounds, setting)
-    if need is not None and need <= wishes.budget:
-        capped = replace(rounds, max_samples=wishes.budget)
+    if need is not None and need <= design:
+        capped = replace(rounds, max_samples=design)
         return Choice(capped, f"{need} measurements should do, and the budget is {wishes.budget}")
     what = (
         "the need cannot be told before the noise is known"
         if need is None
         else f"{need} would be needed"
     )
+    tests = wishes.budget - design
+    paid = f", {tests} of them to test the linear model" if tests else ""
     return Choice(
-        fixed, f"the budget is {wishes.budget} and {what}: one design, looked at as data come"
+        fixed,
+        f"the budget is {wishes.budget}{paid}, and {what}: one design, looked at as data come",
     )
 
 
-def fixed_design(wishes: Wishes) -> FixedDesign:
-    """Fixed looks for a budget."""
+def fixed_design(wishes: Wishes, setting: Setting | None = None) -> FixedDesign:
+    """Fixed looks for a budget; of a study, the check points of its model are paid from it."""
     assert wishes.budget is not None
+    budget = wishes.budget if setting is None else room_for_design(setting, wishes.budget)
     return FixedDesign(
         delta=wishes.delta,
         epsilon=wishes.epsilon,
-        budget=wishes.budget,
+        budget=budget,
         looks=wishes.batches or LOOKS,
     )
 
@@ -200,7 +207,7 @@ def options(setting: Setting, wishes: Wishes) -> list[Option]:
         made.append(("Race", Race(wishes.delta, wishes.epsilon)))
     made.append(("GEGE", GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)))
     if wishes.budget is not None:
-        made.append(("FixedDesign", fixed_design(wishes)))
+        made.append(("FixedDesign", fixed_design(wishes, setting)))
         made.append(("OneShot (no certificate)", OneShot(wishes.budget)))
     return [_option(name, policy, setting) for name, policy in made]
 
@@ -221,21 +228,6 @@ def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
     return Option(name, low, high, f"{len(forecast)} round{many} at most")
 
 
-def check_points(setting: Setting, want: IntArray, share: float = 0.2) -> int:
-    """Extra pulls of a round that make the test of the linear model possible.
-
-    A ``share`` of the round, where its design alone leaves too few degrees of freedom: a design on
-    exactly h points fits any truth. As many parameters as candidates fit any truth rightly.
-    """
-    model = setting.model
-    if not model.linear or model.rank == setting.K:
-        return 0
-    N, m, h = int(want.sum()), int((want > 0).sum()), model.rank
-    if m - h >= 3 and N - m >= 5:
-        return 0
-    return max(6, 2 * math.ceil(share / 2 * N))
-
-
 def check_terms(policy: Policy[Any], setting: Setting) -> None:
     """Refuse a policy that this study could not run, before anything is written.
 
@@ -244,7 +236,7 @@ def check_terms(policy: Policy[Any], setting: Setting) -> None:
     policy.init(setting)
     if isinstance(policy, Open) and setting.noisy.any():
         tolerant = policy.epsilon > 0 or (setting.epsilon is not None and setting.epsilon.any())
-        capped = policy.max_rounds is not None or policy.max_samples < MOST_SAMPLES
+        capped = policy.max_rounds is not None or policy.max_samples < type(policy).max_samples
         if not (tolerant or capped):
             raise UsageError(
                 "give an epsilon, max_samples or max_rounds: two candidates that are equal would be"
