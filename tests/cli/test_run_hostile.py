@@ -115,7 +115,7 @@ def test_a_time_out_can_count_as_a_value_and_the_certificate_says_so():
         "-q", "--shell", "--", program,
     )  # fmt: skip
     assert "- y: a run that is out of time counts as 9" in said
-    assert "Every verdict is right, from 3 measurements." in said
+    assert "every verdict is right, from 3 measurements." in said
     with ps.Study.open("run.study") as study:
         rows = {row["candidate"]: row for row in study.result().table()}
         assert rows["3"]["y"] == 9.0
