@@ -30,6 +30,8 @@ def child(arguments: list[str]) -> None:
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        # ignored if we were started in the background; children of a terminal do not ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         main(arguments)
     except KeyboardInterrupt:  # before it began
