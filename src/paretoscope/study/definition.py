@@ -60,8 +60,9 @@ def _settled(
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
-        choice = methods.Choice(method, _NAMED)
-    method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
+        methods.method_to_plain(method)  # refuses what is no method of ours
+        choice = methods.Choice(methods.within_budget(method, problem.setting, wishes), _NAMED)
+    method_plain = methods.method_to_plain(choice.policy)
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),
