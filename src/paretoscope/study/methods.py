@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
@@ -166,17 +166,20 @@ def fixed_design(wishes: Wishes, setting: Setting | None = None) -> FixedDesign:
     )
 
 
-def within_budget(policy: Policy[Any], setting: Setting, wishes: Wishes) -> Policy[Any]:
+def within_budget(
+    policy: Any,  # noqa: ANN401  (a policy, which is a dataclass)
+    setting: Setting,
+    wishes: Wishes,
+) -> Any:  # noqa: ANN401
     """A named policy; where its budget is the study's, the check points of the model are paid from it."""
     names = [n for n in ("budget", "max_samples") if getattr(policy, n, None) == wishes.budget]
-    if wishes.budget is None or not names or not is_dataclass(policy):
+    if wishes.budget is None or not names:
         return policy
     used = getattr(
         policy.init(setting), "setting", setting
     )  # without features where it ignores them
     room = room_for_design(used, wishes.budget)
-    held: Policy[Any] = replace(policy, **dict.fromkeys(names, room))
-    return held
+    return replace(policy, **dict.fromkeys(names, room))
 
 
 def _open_ended(setting: Setting, wishes: Wishes) -> GEGEConfidence | Race:
