@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long test-oldest test-versions newcomer check format lint docs dist bench-core bench-policies bench-peers lock clean setup
+.PHONY: demo test test-long test-oldest test-versions newcomer check format lint docs dist bench-core bench-policies bench-peers bench-scale lock clean setup
 
 setup: $(VENV)/.ready
 
@@ -42,6 +42,10 @@ bench-core: setup ## speed of the kernels beside their peers, each row checked f
 
 bench-policies: setup ## speed of the other policies, each row checked against its slow twin
 	$(BIN)/python -m pytest benchmarks/bench_rivals.py -c benchmarks/pytest.ini -s
+
+bench-scale: setup ## a million candidates: seconds, memory and files, each row checked; minutes
+	$(BIN)/python benchmarks/scale.py measure
+	$(BIN)/python benchmarks/scale.py show
 
 bench-peers: setup ## the same noisy task for another tool and for this one
 	$(BIN)/python examples/compare_optuna.py

@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
+from paretoscope.bulk import product
 from paretoscope.cli import finish, show, terms
 from paretoscope.cli.lazy import INTERRUPTED, OUTSTANDING, UNCERTIFIED
 from paretoscope.cli.live import Live
 from paretoscope.cli.options import definition_options, json_option
 from paretoscope.cli.target import check_target
-from paretoscope.bulk import product
 from paretoscope.errors import UsageError
 from paretoscope.ledger import is_address
 from paretoscope.runner.command import Command

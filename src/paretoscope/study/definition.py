@@ -10,6 +10,7 @@ from typing import Any
 
 from paretoscope import table
 from paretoscope.errors import UsageError
+from paretoscope.stages import stage
 from paretoscope.study import methods
 from paretoscope.study.features import build_features
 from paretoscope.study.methods import Wishes
@@ -40,7 +41,9 @@ def define(
     """The definition that `Study.on` takes; see `Study.create` for the parameters."""
     if isinstance(metrics, (str, Metric)):
         raise UsageError("metrics is a list, even of one: [Metric(...)]")
+    stage("reading the candidates")
     listed = table.read_candidates(candidates, id)
+    stage("making the features")
     made = build_features(features, listed.columns, len(listed.ids), intercept=intercept)
     parsed = tuple(m if isinstance(m, Metric) else parse_metric(m) for m in metrics)
     problem = Problem(listed, parsed, made, seed)
@@ -64,6 +67,7 @@ def _settled(
     else:
         choice = methods.Choice(method, _NAMED)
     method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
+    stage("designing the first round")
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),
