@@ -7,6 +7,7 @@ what is written here, and a test reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from math import ceil, log2
 from typing import NamedTuple
 
@@ -91,8 +92,8 @@ def _flat_pulls(shelf: Shelf) -> Iterable[Claim]:
 def _flat_on_sphere(shelf: Shelf) -> Iterable[Claim]:
     """Figure 2: the same where added candidates change the design."""
     results = shelf["figure2"]
-    (world,) = (w for w in worlds_of(results) if "sphere" in w)
-    for name, _, ours, _ in _ON_NU:
+    worlds = [world for world in worlds_of(results) if "sphere" in world]
+    for world, (name, _, ours, _) in product(worlds, _ON_NU):
         grown = _growth(results, world, ours)
         says = (
             f"the measurements of {ours} grow less than twofold where added candidates are measured"
