@@ -149,7 +149,8 @@ class Course:
         if count <= 0:
             return []
         if first or not one_design:
-            alive = self.policy.verdict(self.state).undecided
+            everyone = np.ones(self.problem.K, dtype=bool)
+            alive = everyone if first else self.policy.verdict(self.state).undecided
             self.checked = checks.candidates(self.setting, want, alive, count, rng)
         made, self.checks = self.checks if one_design else 0, self.checks + count
         return checks.requests(number, self.checked, count, made)

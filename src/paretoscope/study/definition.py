@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, islice
+from numbers import Real
 from typing import Any
 
 from paretoscope import table
@@ -48,6 +49,7 @@ def define(
     problem = Problem(listed, parsed, made, seed)
     asked = {"delta": delta, "epsilon": epsilon, "budget": budget}
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
+    _check_numbers(given)
     if method != "auto":
         _check_once(method, given)
     return _settled(problem, method, Wishes(**given, batches=batches, time=time), command)
@@ -108,6 +110,14 @@ def check_kept(definition: dict[str, Any], rows: Iterable[Sequence[float | None]
         for metric, value in zip(metrics, row, strict=True):
             if value is not None:
                 metric.check(value)
+
+
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """The terms of a study are numbers; what belongs to one metric stands in that metric."""
+    for name, value in given.items():
+        if not isinstance(value, Real):
+            own = ": one of a metric, or in per cent, goes into Metric(epsilon=...)"
+            raise UsageError(f"{name} {value!r} is no number{own if name == 'epsilon' else ''}")
 
 
 def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (any policy)
