@@ -15,6 +15,7 @@ KEPT = json.loads((ROOT / "benchmarks" / "scale.json").read_text(encoding="utf-8
 
 @pytest.fixture(scope="module")
 def page():
+    pytest.importorskip("matplotlib")
     path = ROOT / "benchmarks" / "scale_page.py"
     spec = importlib.util.spec_from_file_location("scale_page", path)
     module = importlib.util.module_from_spec(spec)
