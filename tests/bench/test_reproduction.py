@@ -60,7 +60,7 @@ def exchanged(results, a, b):
     """The results with two policies under each other's names."""
     other = {a: b, b: a}
     rows = [row | {"policy": other.get(row["policy"], row["policy"])} for row in results.rows]
-    order = {policy: k for k, policy in enumerate(policies_of(results))}
+    order = {policy: k for k, policy in enumerate(policies_of(results, results.rows[0]["world"]))}
     rows.sort(key=lambda row: order[row["policy"]])
     return results._replace(rows=rows)
 
@@ -90,7 +90,8 @@ def test_a_claim_is_lost_when_two_policies_exchange_their_numbers(name, claim, a
 def test_slower_run_times_lose_their_claims(shelf):
     about = json.loads(json.dumps(shelf["table2"].about))
     for cell in about["cells"]:
-        cell["seconds"]["alone"]["mean"] *= 1000
+        cell["seconds"]["alone"]["median"] *= 1000
+        cell["seconds"]["shared"]["median"] *= 1000
     slow = {**shelf, "table2": shelf["table2"]._replace(about=about)}
     assert not any(c.holds for c in checked(slow) if c.name.startswith("times"))
 
@@ -169,18 +170,18 @@ def assert_same(row, old):
     assert int(row["errors"]) <= int(old["errors"]), row
 
 
-def only_world(experiment, k):
-    return replace(experiment, worlds=(experiment.worlds[k],), values=experiment.values[:1])
-
-
 def test_the_code_still_finds_these_results_on_nu(shelf, tmp_path):
     figure2 = load("figure2")
-    small = only_world(figure2, 2)
+    slow = "APE, one at a time"
     entrants = tuple(
-        replace(e, most=e.most[:1]) if isinstance(e.most, tuple) else e for e in small.entrants
+        replace(e, most=e.most[:1]) if isinstance(e.most, tuple) else e for e in figure2.entrants
     )
-    pairs = list(again(replace(small, entrants=entrants), shelf, tmp_path))
-    assert len(pairs) == len(figure2.entrants)
+    small = replace(
+        figure2, worlds=figure2.worlds[:1], values=figure2.values[:1], entrants=entrants
+    )
+    only = tuple(entrant.name for entrant in entrants if entrant.name != slow)
+    pairs = list(again(small, shelf, tmp_path, only=only))
+    assert len(pairs) == len(entrants) - 1
     for row, old in pairs:
         assert_same(row, old)
 

@@ -6,10 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies import GEGE, FixedDesign, Race, Uniform
-from paretoscope.study import assumptions
+from paretoscope.study import assumptions, evidence
 from paretoscope.study.assumptions import LEVEL, LINEAR
 from paretoscope.study.book import Uid
 from paretoscope.study.metric import Metric
@@ -378,6 +379,27 @@ def test_a_copied_row_and_an_exchange_are_named_by_their_requests():
     assert set(found["copies"].rows) == set(same)
     assert set(found["exchange"].rows) == {one, two}
     assert found["exchange"].verdict == "noticed"
+
+
+def test_a_bend_that_only_its_own_test_sees_is_refused():
+    """Twenty studies of a bend of a quarter of the noise on a grid; all directions at once see few."""
+    x = np.array([*product(np.linspace(-1.0, 1.0, 4), repeat=3)])
+    columns = {name: x[:, c].tolist() for c, name in enumerate("abc")}
+    mu = np.column_stack([x[:, 0] - 0.025 * np.square(x).sum(axis=1), x[:, 1] - x[:, 2]])
+    looks = FixedDesign(delta=DELTA, budget=600, looks=1)
+    settings = {"candidates": columns, "features": [*columns], "metrics": pair(), "method": looks}
+    bent = in_all_directions = 0
+    for seed in range(20):
+        study = fresh(**settings, seed=seed)
+        measure(study, mu, np.random.default_rng([14, seed]))
+        (span,) = study._course.spans(study._book)
+        found = evidence.fit_test(study.problem, span.tally, LEVEL)
+        left = evidence._fitted(study.problem, span.tally).left
+        p = stats.f.sf(found.F, left.df_lack, left.df_pure)
+        bent += bool(found.rejected.any())
+        in_all_directions += bool((p <= LEVEL / 4).any())
+    assert bent >= 2 * in_all_directions
+    at_least(bent, 20, 0.75)
 
 
 def odd_study(odd):

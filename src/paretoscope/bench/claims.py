@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from paretoscope.bench.figures import short
 from paretoscope.bench.printed import MILLISECONDS
-from paretoscope.bench.rows import line_of, missed, ran, seconds_at, worlds_of
+from paretoscope.bench.rows import line_of, missed, policies_of, ran, seconds_at, worlds_of
 from paretoscope.bench.store import Results
 
 Shelf = Mapping[str, Results]
@@ -83,7 +83,7 @@ def _flat_pulls(shelf: Shelf) -> Iterable[Claim]:
     results = shelf["figure2"]
     for name, how, ours, (other,) in _ON_NU:
         grown, told = [], []
-        for world in worlds_of(results):
+        for world in _worlds_of_both(results, ours, other):
             mine, theirs = (_growth(results, world, policy) for policy in (ours, other))
             grown.append(mine - 1.0 < SLIGHT * (theirs - 1.0))
             told.append(f"{ours} {mine:.2f} times, {other} {theirs:.2f} times ({world})")
@@ -91,17 +91,31 @@ def _flat_pulls(shelf: Shelf) -> Iterable[Claim]:
         yield Claim(f"pulls-flat-{name}", says, all(grown), _from_to(results, told))
 
 
+def _flat_on_sphere(shelf: Shelf) -> Iterable[Claim]:
+    """Figure 2: the same where added candidates change the design."""
+    results = shelf["figure2"]
+    (world,) = (w for w in worlds_of(results) if "sphere" in w)
+    for name, _, ours, _ in _ON_NU:
+        grown = _growth(results, world, ours)
+        says = (
+            f"the measurements of {ours} grow less than twofold where added candidates are measured"
+        )
+        told = [f"{grown:.2f} times ({world})"]
+        yield Claim(f"pulls-sphere-{name}", says, grown < 2.0, _from_to(results, told))
+
+
 def _crossing(shelf: Shelf) -> Iterable[Claim]:
     """Figure 2: who needs fewer at the largest K."""
     results = shelf["figure2"]
     for name, how, ours, (other,) in _ON_NU:
-        pairs = [
-            tuple(_mean(line_of(results, world, policy)[-1]) for policy in (ours, other))
-            for world in worlds_of(results)
-        ]
-        last = line_of(results, worlds_of(results)[0], ours)[-1]["K"]
+        worlds = _worlds_of_both(results, ours, other)
+        pairs = [[_mean(line_of(results, w, p)[-1]) for p in (ours, other)] for w in worlds]
+        last = line_of(results, worlds[0], ours)[-1]["K"]
         says = f"at K = {last} GEGE needs fewer measurements than APE ({how})"
-        yield Claim(f"pulls-last-{name}", says, all(a < b for a, b in pairs), _versus(pairs))
+        told = "; ".join(
+            f"{_size(a)} against {_size(b)} ({w})" for w, (a, b) in zip(worlds, pairs, strict=True)
+        )
+        yield Claim(f"pulls-last-{name}", says, all(a < b for a, b in pairs), told)
 
 
 def _noc_error(shelf: Shelf) -> Iterable[Claim]:
@@ -179,6 +193,28 @@ def _energy_pulls(shelf: Shelf) -> Iterable[Claim]:
             yield _fewer(key, said, results, worlds, ours, others)
 
 
+def _risk(shelf: Shelf) -> Iterable[Claim]:
+    """Figures 2, 4 and 7: whether wrong labels are as rare as delta says; exact 95 % limits."""
+    rows = [row for name in ("figure2", "figure4", "figure7") for row in shelf[name].rows]
+    for name, whom, chosen in _ON_RISK:
+        mine = [row for row in rows if ran(row) and chosen(row)]
+        over = [row for row in mine if float(row["error_low"]) > _delta(row)]
+        told = [
+            f"{row['errors']} of {row['runs']} wrong at delta = {_delta(row):g}"
+            f" ({row['policy']}, {row['world']})"
+            for row in over
+        ]
+        total = (
+            f"{sum(int(r['errors']) for r in mine)} of {sum(int(r['runs']) for r in mine)} wrong"
+        )
+        yield Claim(f"risk-{name}", whom, not over, "; ".join(told) or f"{total} in all")
+
+
+def _delta(row: Mapping[str, str]) -> float:
+    """The risk that a policy was given."""
+    return float(row["goal"].split()[0].removeprefix("delta="))
+
+
 def _times(shelf: Shelf) -> Iterable[Claim]:
     """Table 2: how many times faster than printed, for the published procedure and for the default."""
     results = shelf["table2"]
@@ -196,7 +232,7 @@ def _factors(
     cells = [(r["shape"], r["policy"], r["goal"].startswith("budget")) for r in results.rows]
     return {
         (shape, policy): MILLISECONDS[shape][budget]
-        / (1e3 * seconds_at(results, world, shape, policy)[how]["mean"])
+        / (1e3 * seconds_at(results, world, shape, policy)[how]["median"])
         for shape, policy, budget in dict.fromkeys(cells)
         if policy in policies
     }
@@ -252,9 +288,9 @@ def _both_ran(results: Results, world: str, a: str, b: str) -> list[tuple[int, f
     return [(int(x["T"]), missed(x).share, missed(y).share) for x, y in lines if ran(x) and ran(y)]
 
 
-def _versus(pairs: Iterable[tuple[float, ...]]) -> str:
-    """Pairs of measurements as text."""
-    return "; ".join(f"{_size(a)} against {_size(b)}" for a, b in pairs)
+def _worlds_of_both(results: Results, *policies: str) -> list[str]:
+    """Worlds in which all of them take part."""
+    return [w for w in worlds_of(results) if {*policies} <= {*policies_of(results, w)}]
 
 
 def _variant(results: Results, variant: str) -> list[str]:
@@ -282,9 +318,27 @@ def _size(value: float) -> str:
     return short(float(f"{value:.3g}"))
 
 
+_ON_RISK: tuple[tuple[str, str, Callable[[Mapping[str, str]], bool]], ...] = (
+    (
+        "certified",
+        "every certified policy gives a wrong label with probability at most delta",
+        lambda row: row["certified"] == "true",
+    ),
+    (
+        "printed",
+        "so does GEGE with the constants that the paper prints",
+        lambda row: row["policy"] == PRINTED,
+    ),
+    (
+        "code",
+        "so does GEGE with the round sizes of the published code",
+        lambda row: row["policy"] == CODE,
+    ),
+)
 _CHECKS: tuple[Callable[[Shelf], Iterable[Claim]], ...] = (
     _flat_error,
     _flat_pulls,
+    _flat_on_sphere,
     _crossing,
     _noc_error,
     _noc_small,
@@ -292,5 +346,6 @@ _CHECKS: tuple[Callable[[Shelf], Iterable[Claim]], ...] = (
     _energy_error,
     _energy_small,
     _energy_pulls,
+    _risk,
     _times,
 )

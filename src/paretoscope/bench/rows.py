@@ -16,9 +16,9 @@ def worlds_of(results: Results) -> list[str]:
     return list(dict.fromkeys(row["world"] for row in results.rows))
 
 
-def policies_of(results: Results) -> list[str]:
-    """Policies, in their order."""
-    return list(dict.fromkeys(row["policy"] for row in results.rows))
+def policies_of(results: Results, world: str) -> list[str]:
+    """Policies that take part in a world, in their order."""
+    return list(dict.fromkeys(row["policy"] for row in results.rows if row["world"] == world))
 
 
 def line_of(results: Results, world: str, policy: str) -> list[dict[str, str]]:

@@ -30,8 +30,20 @@ def tables(experiment: Experiment, results: Results) -> str:
         return _WHOLE[experiment.kind](results)
     make = _PER_WORLD[experiment.figure]
     return "\n\n".join(
-        f"**{world}**\n\n{make(experiment, results, world)}" for world in worlds_of(results)
+        f"**{world}**\n\n{make(experiment, results, world)}{_absent(experiment, results, world)}"
+        for world in worlds_of(results)
     )
+
+
+def _absent(experiment: Experiment, results: Results, name: str) -> str:
+    """Who took no part in a world, and who refused to."""
+    world = next(world for world in experiment.worlds if world.name == name)
+    told = [f"Not run: {'; '.join(world.without)} ({world.because})."] if world.without else []
+    for policy in policies_of(results, name):
+        rows = line_of(results, name, policy)
+        if not any(map(ran, rows)):
+            told.append(f"Refused: {rows[0]['note']}.")
+    return "".join(f"\n\n{line}" for line in told)
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]], words: int = 1) -> str:
@@ -64,7 +76,7 @@ def _along(
         dict.fromkeys(row[experiment.axis] for row in results.rows if row["world"] == world)
     )
     found = []
-    for policy in policies_of(results):
+    for policy in policies_of(results, world):
         rows = line_of(results, world, policy)
         at = {row[experiment.axis]: cell(row) for row in rows if ran(row)}
         found.append((policy, rows, [at.get(place, NOTHING) for place in places]))
@@ -108,7 +120,7 @@ def _boxes(experiment: Experiment, results: Results, world: str) -> str:
     names = ("pulls_q05", "pulls_median", "pulls_q95", "rounds_mean")
     header = ["policy", "certified", "5 %", "median", "95 %", "rounds", "wrong", "runs"]
     lines = []
-    for policy in policies_of(results):
+    for policy in policies_of(results, world):
         rows = [r for r in results.rows if r["world"] == world and r["policy"] == policy]
         for row in filter(ran, rows):
             cells = [size(float(row[name])) for name in names]
@@ -168,8 +180,8 @@ def _times_line(results: Results, row: Row) -> Line:
     """One shape, one policy."""
     found = seconds_at(results, row["world"], row["shape"], row["policy"])
     budget = row["goal"].startswith("budget")
-    paper, alone = MILLISECONDS[row["shape"]][budget], 1e3 * found["alone"]["mean"]
-    slow = 1e3 * found["transcription"]["mean"] if "transcription" in found else None
+    paper, alone = MILLISECONDS[row["shape"]][budget], 1e3 * found["alone"]["median"]
+    slow = 1e3 * found["transcription"]["median"] if "transcription" in found else None
     said = [
         row["shape"].replace(",", ", "),
         row["policy"],

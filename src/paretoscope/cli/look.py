@@ -329,8 +329,9 @@ def _say_cover(result: Result) -> None:
     """A few that stand for the whole answer, where there are fewer."""
     few, all_of_them = result.cover(), len(result.pareto_set)
     if len(few) < all_of_them:
+        are = "is" if len(few) == 1 else "are"
         show.paragraph(
-            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f"By the estimates {len(few)} of these {all_of_them} {are} within epsilon of all the"
             f" others: {show.listed(few)}."
         )
 
@@ -343,8 +344,10 @@ def _titled(metric: Metric) -> str:
 def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
-    by = f", by {made.bound}" if made.bound else ""  # exact values need no inequality
+    pulls = show.count(made.pulls, "measurement")
+    if not made.bound:  # nothing is noisy
+        return f"Every verdict is right, from {pulls}."
     return (
-        f"With probability at least {1 - made.delta:g} every verdict is right{by}, from"
-        f" {show.count(made.pulls, 'measurement')}."
+        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
+        f" {pulls}."
     )

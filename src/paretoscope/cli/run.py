@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
+from paretoscope.bulk import product
 from paretoscope.cli import finish, show, terms
 from paretoscope.cli.lazy import INTERRUPTED, OUTSTANDING, UNCERTIFIED
 from paretoscope.cli.live import Live
 from paretoscope.cli.options import definition_options, json_option
 from paretoscope.cli.target import check_target
-from paretoscope.bulk import product
 from paretoscope.errors import UsageError
 from paretoscope.ledger import is_address
 from paretoscope.runner.command import Command
@@ -96,19 +96,19 @@ def _session_options(function: Any) -> Any:  # noqa: ANN401  (a decorated functi
 @json_option
 @click.pass_context
 def run_command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401
-    r"""Measure candidates by a command until their Pareto set is known.
+    """Measure candidates by a command until their Pareto set is known.
 
     {NAME} in the command stands for a column of the candidates: one argument, without a shell. Metrics
     come from the last line of the output that is a JSON object, from a JSON file that the command
     writes to {metrics_file}, by --regex, or are built in: wall, cpu, rss, exit.
 
     \b
-    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \
+    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \\
         --epsilon 5% -- ./bench --threads {threads} --engine {engine}
 
     Run it again with --study alone to go on. The exit code is 3 if there is no certificate yet, and 130
     after Ctrl-C.
-    """
+    """  # noqa: D301  (a real backspace is click's sign for lines that stay as they are)
     session = _Session(given)
     with session.opened() as study, session.connected() as pool:
         session.begin(study, pool)

@@ -44,7 +44,8 @@
       const there = document.getElementById(figure.id);
       if (!there) { old.append(figure); continue; }
       replace(there.querySelector("figcaption"), figure.querySelector("figcaption"));
-      attributes(there.querySelector(".plot"), figure.querySelector(".plot"));
+      // its class is plotly's, which knows its own drawings by it
+      there.querySelector(".plot").ariaLabel = figure.querySelector(".plot").ariaLabel;
     }
     const ids = wanted.map((figure) => figure.id);
     for (const figure of [...old.children]) if (!ids.includes(figure.id)) figure.remove();
