@@ -99,7 +99,7 @@ def test_two_browsers_and_two_tellers_keep_one_ledger(site, folder, chromium, tm
 
 
 def test_a_thousand_candidates_are_painted_within_a_second(site, folder, chromium):
-    """First contentful paint, the best of eight loads at most: the machine may be busy; rows and marks are complete and exact."""
+    """First contentful paint, the best of eight loads at most; rows and marks are complete and exact."""
     where = folder / "thousand.study"
     with world(K=1000, features=4, noise=0.8, where=where, most=1) as made:
         times = []
