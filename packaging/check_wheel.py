@@ -68,6 +68,8 @@ def check_files(wheel: Path, sdist: Path) -> None:
     check(f"the wheel has {size:,} bytes, at most {LARGEST_WHEEL:,}", fine=size <= LARGEST_WHEEL)
     names = set(zipfile.ZipFile(wheel).namelist())
     check("the wheel is typed", fine="paretoscope/py.typed" in names)
+    for part in ("web/assets/live.js", "web/templates/study.html", "report/assets/charts.js"):
+        check(f"the wheel holds {part}", fine=f"paretoscope/{part}" in names)
     check("the wheel holds no tests", fine=not any(name.startswith("tests") for name in names))
     check("the wheel holds the licence", fine=any(name.endswith("LICENSE") for name in names))
     source = ROOT / "src"

@@ -6,9 +6,13 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import click
 import pytest
+
+from paretoscope.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 # made by `make docs` from the commands themselves
@@ -87,6 +91,34 @@ def test_console_blocks_run(body, tmp_path):
         assert done.returncode in STATES, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
+def misspelt(body):
+    """What a block that needs other machines gets wrong: extras, commands and options of ours."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(re.findall(r"\w+", " ".join(re.findall(r"paretoscope\[([\w,]+)\]", body))))
+    wrong = extras - set(project["optional-dependencies"])
+    for line in body.replace("\\\n", " ").splitlines():
+        called = re.search(r"\bparetoscope ([a-z]+)(.*?)( -- |#|$)", line)
+        if called is None:
+            continue
+        command = main.get_command(click.Context(main), called[1])
+        known = {o for p in command.params for o in p.opts} if command else set()
+        wrong |= {called[1]} if command is None else set()
+        wrong |= set(re.findall(r"(?<= )--?[a-z][\w-]*", called[2])) - known
+    return wrong
+
+
+def test_no_block_stands_there_untried():
+    """What is no example, command or fragment of a file needs other machines, and is spelt rightly."""
+    tried = {"python", "console", "pycon", "toml", "text"}
+    for path in DOCUMENTS:
+        for name, body in BLOCK.findall(path.read_text(encoding="utf-8")):
+            if name not in tried:
+                assert name == "sh", f"{path.name}: nobody runs a block of {name}"
+                assert misspelt(body) == set(), f"{path.name}: {body}"
+    assert misspelt('pip install "paretoscope[non]"\nparetoscope ask x --no 3\n') == {"non", "--no"}
+    assert misspelt("paretoscope fly a.study\n") == {"fly"}
+
+
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
 def test_tutorials_run_from_the_first_block_to_the_last(path, tmp_path):
     ran = 0
@@ -143,3 +175,24 @@ def test_examples_run(script, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "ertified" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "wider than a terminal"
+
+
+def test_the_picture_of_the_readme_is_drawn_by_its_script(tmp_path):
+    kept = ROOT / "docs" / "_static" / "front.svg"
+    assert str(kept.relative_to(ROOT)) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert kept.stat().st_size < 100_000
+    made = tmp_path / "front.svg"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "picture.py"), "--quick", str(made)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"ertified: \d+ kept, \d+ out, [\d,]+ measurements", done.stdout)
+    # the same figure, of another run of the same experiment
+    words = {"time (ms), less is better", "size (kB), less is better"}
+    for path in (kept, made):
+        assert words <= set(re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8")))

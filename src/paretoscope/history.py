@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from paretoscope.cells import read_table
 from paretoscope.errors import DataError
-from paretoscope.sheet import NOTE, Sheet, is_blank, measured, parameters
+from paretoscope.sheet import NOTE, Sheet, measured, parameters
 from paretoscope.study.problem import Problem
 
 CANDIDATE = "candidate"

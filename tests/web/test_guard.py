@@ -170,7 +170,7 @@ def test_every_answer_carries_the_headers(site):
 def shared(guarded, folder):
     """Read only, reachable from elsewhere: a token is asked for."""
     assert guarded.pending()
-    everywhere = "0.0.0.0"  # noqa: S104  (a server that others can reach is what is tested)
+    everywhere = "0.0.0.0"
     with serving(folder / "guarded.study", allow_write=False, host=everywhere) as made:
         yield made
 

@@ -50,7 +50,8 @@ Exit codes:
 _HELP = """Find the Pareto set among candidates with noisy metrics, from few measurements.
 
 \b
-paretoscope run -L level 1,6,9 -m wall:min:ms:log -m size:min::exact --epsilon wall=5% -- ./bench {level}
+paretoscope run -L level 1,6,9 -m wall:min:ms:log -m size:min::exact \\
+    --epsilon wall=5% -- ./bench {level}
 
 \b
 paretoscope create lab.study --candidates c.csv -m yield:max --epsilon 0.05

@@ -305,7 +305,7 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    elif result.undecided:
+    elif result.undecided and any(map(math.isfinite, result.achieved_epsilon.values())):
         show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
@@ -329,8 +329,9 @@ def _say_cover(result: Result) -> None:
     """A few that stand for the whole answer, where there are fewer."""
     few, all_of_them = result.cover(), len(result.pareto_set)
     if len(few) < all_of_them:
+        are = "is" if len(few) == 1 else "are"
         show.paragraph(
-            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f"By the estimates {len(few)} of these {all_of_them} {are} within epsilon of all the"
             f" others: {show.listed(few)}."
         )
 
@@ -341,10 +342,10 @@ def _titled(metric: Metric) -> str:
 
 
 def _certificate(result: Result) -> str:
-    """The certificate's numbers in a sentence."""
+    """The certificate's numbers in a sentence; where nothing is noisy there is no inequality."""
     made = result.certificate
-    by = f", by {made.bound}" if made.bound else ""  # exact values need no inequality
+    by = f"by {made.bound}, " if made.bound else ""
     return (
-        f"With probability at least {1 - made.delta:g} every verdict is right{by}, from"
+        f"With probability at least {1 - made.delta:g} every verdict is right, {by}from"
         f" {show.count(made.pulls, 'measurement')}."
     )

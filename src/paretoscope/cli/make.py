@@ -62,7 +62,7 @@ unit = "ms"
 
 
 @click.command("init")
-@click.argument("path", metavar="FILE", default="study.toml")
+@click.argument("path", metavar="[FILE]", default="study.toml")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @json_option
 def init_command(path: str, *, force: bool, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +13,17 @@ from typing import Any
 
 import click
 
+from paretoscope.bulk import product
 from paretoscope.cli import finish, show, terms
 from paretoscope.cli.lazy import INTERRUPTED, OUTSTANDING, UNCERTIFIED
 from paretoscope.cli.live import Live
 from paretoscope.cli.options import definition_options, json_option
 from paretoscope.cli.target import check_target
-from paretoscope.bulk import product
 from paretoscope.errors import UsageError
 from paretoscope.ledger import is_address
 from paretoscope.runner.command import Command
 from paretoscope.runner.contract import Ran
+from paretoscope.runner.drive import ENDING
 from paretoscope.runner.executors import connect, width_of
 from paretoscope.runner.readout import BUILT_IN, TIMED, Wanted
 from paretoscope.runner.template import Template
@@ -96,19 +97,19 @@ def _session_options(function: Any) -> Any:  # noqa: ANN401  (a decorated functi
 @json_option
 @click.pass_context
 def run_command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401
-    r"""Measure candidates by a command until their Pareto set is known.
+    """Measure candidates by a command until their Pareto set is known.
 
     {NAME} in the command stands for a column of the candidates: one argument, without a shell. Metrics
     come from the last line of the output that is a JSON object, from a JSON file that the command
     writes to {metrics_file}, by --regex, or are built in: wall, cpu, rss, exit.
 
     \b
-    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \
+    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \\
         --epsilon 5% -- ./bench --threads {threads} --engine {engine}
 
     Run it again with --study alone to go on. The exit code is 3 if there is no certificate yet, and 130
     after Ctrl-C.
-    """
+    """  # noqa: D301  (a real backspace is click's sign for lines that stay as they are)
     session = _Session(given)
     with session.opened() as study, session.connected() as pool:
         session.begin(study, pool)
@@ -258,7 +259,7 @@ class _Session:
         """Run the command until the study has seen enough; None if interrupted."""
         assert self.command is not None
         width = self.jobs or (1 if pool is None else width_of(pool))
-        usual = _on_end(lambda: signal.raise_signal(signal.SIGINT))
+        usual = _on_end()
         try:
             with Live(study, width, self.seconds, quiet=self.quiet or self.as_json) as live:
                 return study.run(
@@ -300,13 +301,15 @@ class _Session:
         return shlex.join(words)
 
 
-def _on_end(react: Callable[[], object]) -> dict[int, Any]:
-    """Let a polite request to end do what Ctrl-C does; the handlers that were there."""
-    usual: dict[int, Any] = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            usual[number] = signal.signal(number, lambda *_: react())
+def _on_end() -> dict[int, Any]:
+    """Let a polite request to end do what Ctrl-C does; the handlers that were there.
+
+    A run in the background of a script ignores Ctrl-C, but not these.
+    """
+    found = {number: signal.getsignal(number) for number in ENDING if number != signal.SIGINT}
+    usual = {number: handler for number, handler in found.items() if handler is signal.SIG_DFL}
+    for number in usual:
+        signal.signal(number, signal.default_int_handler)
     return usual
 
 

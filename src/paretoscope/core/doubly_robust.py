@@ -9,7 +9,8 @@
     F = sum of all these vectors' squares + I      # h + 1 a step
 
 Kim, Iyengar, Zeevi, "Learning the Pareto Front Using Bootstrapped Observation Samples", AISTATS
-2025. Values are in units of the noise.
+2025. Values are in units of the noise. What the published rule leaves open is chosen here: the value of
+an arm drawn for an axis is the mean of its explorations so far, and the guess is made of all pulls.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ class EqualRounds(AnytimeRounds):
         if not state.setting.noisy.any():
             return self._judge_exact(state)
         seen = self._read(state)
-        state = replace(state, accuracy=seen.accuracy)
-        state = replace(state, history=self._noted(state, seen.bound).history[-1:])
+        record = self._record(state, seen.accuracy, seen.bound)
+        state = replace(state, accuracy=seen.accuracy, history=(record,))
         if self.epsilon_of(state.setting).any():
             state = self._near(state, seen)
         else:

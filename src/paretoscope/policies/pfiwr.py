@@ -10,8 +10,8 @@
     A1, P1, P2 of Racing with b_ij = width_i + width_j, until A is empty           # `equal_rounds`
 
 Kim, Iyengar, Zeevi, "Learning the Pareto Front Using Bootstrapped Observation Samples", AISTATS 2025.
-Their epsilon is half of this one: what is kept is within 2 epsilon of theirs. No label before half of the
-pulls may be other than explorations, with gamma_scale = 1 about 8 x 33750 h^3 ln(.): 3e8 for h = 4.
+Their epsilon is half of this one: what is kept is within 2 epsilon of theirs. No label is given before half
+of the pulls may exploit: with gamma_scale = 1 that is after 8 x 33750 h^3 ln(.) pulls, 3e8 for h = 4.
 
 Nothing is certified, whatever gamma_scale: F counts all K arms at each step, so that with K far above h
 the widths are below the standard deviation of ANY estimate (the tests show the errors).

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -218,7 +219,7 @@ class Places(Mapping[str, int]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowNumbers(Names):
-    """ "0", "1", ...: the number of the row."""
+    """The number of the row: 0, 1, ... as text."""
 
     rows: int
 
@@ -307,12 +308,11 @@ def _coded(values: list[Any]) -> tuple[list[Any], IntArray]:
 
 def of_text(cells: Sequence[str]) -> Sequence[Any]:
     """Texts of a file as numbers where they come back letter by letter, as codes where they are few."""
-    try:
-        for kind in (int, float):
-            if "\n".join(map(repr, made := [*map(kind, cells)])) == "\n".join(cells):
-                return Numbers(np.array(made, dtype=np.int64 if kind is int else np.float64), True)
-    except (ValueError, OverflowError):
-        pass
+    for kind, stored in ((int, np.int64), (float, np.float64)):
+        with suppress(ValueError, OverflowError):
+            made = [kind(cell) for cell in cells]
+            if "\n".join(map(repr, made)) == "\n".join(cells):
+                return Numbers(np.array(made, dtype=stored), text=True)
     levels, codes = _coded(list(cells))
     return Coded(levels, codes) if len(levels) <= _FEW else list(cells)
 

@@ -17,6 +17,7 @@ from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
+from paretoscope.stages import stage
 from paretoscope.study import agreement, checks
 from paretoscope.study.agreement import Pair
 from paretoscope.study.book import Book, Uid, Values, group_members
@@ -74,6 +75,7 @@ class Course:
         else:
             self._settle(book)
         while self.stop is None and not self.turn.waiting:
+            stage(f"judging round {self.turn.number + 1}")
             self._hand_over(book)
             self.moved += 1
             self.turn = self._turn(self.turn.number + 1)
@@ -147,7 +149,8 @@ class Course:
         if count <= 0:
             return []
         if first or not one_design:
-            alive = self.policy.verdict(self.state).undecided
+            everyone = np.ones(self.problem.K, dtype=bool)
+            alive = everyone if first else self.policy.verdict(self.state).undecided
             self.checked = checks.candidates(self.setting, want, alive, count, rng)
         made, self.checks = self.checks if one_design else 0, self.checks + count
         return checks.requests(number, self.checked, count, made)

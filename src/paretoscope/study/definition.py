@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, islice
+from numbers import Real
 from typing import Any
 
 from paretoscope import table
 from paretoscope.errors import UsageError
+from paretoscope.stages import stage
 from paretoscope.study import methods
 from paretoscope.study.features import build_features
 from paretoscope.study.methods import Wishes
@@ -39,12 +41,15 @@ def define(
     """The definition that `Study.on` takes; see `Study.create` for the parameters."""
     if isinstance(metrics, (str, Metric)):
         raise UsageError("metrics is a list, even of one: [Metric(...)]")
+    stage("reading the candidates")
     listed = table.read_candidates(candidates, id)
+    stage("making the features")
     made = build_features(features, listed.columns, len(listed.ids), intercept=intercept)
     parsed = tuple(m if isinstance(m, Metric) else parse_metric(m) for m in metrics)
     problem = Problem(listed, parsed, made, seed)
     asked = {"delta": delta, "epsilon": epsilon, "budget": budget}
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
+    _check_numbers(given)
     if method != "auto":
         _check_once(method, given)
     return _settled(problem, method, Wishes(**given, batches=batches, time=time), command)
@@ -57,11 +62,13 @@ def _settled(
     command: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The definition of a problem with a method, named or chosen."""
+    stage("designing the first round")
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
-        choice = methods.Choice(method, _NAMED)
-    method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
+        methods.method_to_plain(method)  # refuses what is no method of ours
+        choice = methods.Choice(methods.within_budget(method, problem.setting, wishes), _NAMED)
+    method_plain = methods.method_to_plain(choice.policy)
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),
@@ -104,6 +111,14 @@ def check_kept(definition: dict[str, Any], rows: Iterable[Sequence[float | None]
         for metric, value in zip(metrics, row, strict=True):
             if value is not None:
                 metric.check(value)
+
+
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """The terms of a study are numbers; what belongs to one metric stands in that metric."""
+    for name, value in given.items():
+        if not isinstance(value, Real):
+            own = ": one of a metric, or in per cent, goes into Metric(epsilon=...)"
+            raise UsageError(f"{name} {value!r} is no number{own if name == 'epsilon' else ''}")
 
 
 def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (any policy)

@@ -8,6 +8,7 @@ together: at the end, at the half, the quarter, and so on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import special
 from paretoscope.core import least_squares
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import LackOfFit, lack_of_fit
+from paretoscope.core.curvature import curvature
 from paretoscope.policies.base import Tally
 from paretoscope.policies.reading import noisy_part
 from paretoscope.study.book import Book, Uid, group_members
@@ -124,6 +126,7 @@ class _Fitted(NamedTuple):
     """The linear model on measurements fixed beforehand: candidates, counts, means, fit, what is left."""
 
     at: IntArray
+    Z: FloatArray
     counts: IntArray
     means: FloatArray
     fit: FloatArray
@@ -146,25 +149,33 @@ def _fitted(problem: Problem, tally: Tally) -> _Fitted | None:
     left = least_squares.residual_ss(ZP, counts, arms.means[pool], arms.m2[pool], fit)
     if left.df_lack < 1 or left.df_pure < 1 or not (left.pure_error > 0).all():
         return None
-    return _Fitted(model.first[pool], counts, arms.means[pool], fit.means(ZP), left)
+    return _Fitted(model.first[pool], ZP, counts, arms.means[pool], fit.means(ZP), left)
 
 
 def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:
-    """The test of the linear model on measurements fixed beforehand; None where they cannot test it."""
+    """The test of the linear model on measurements fixed beforehand; None where they cannot test it.
+
+    Half of the level looks in all directions, half in the commonest: a bend between middle and edge. A
+    metric whose model may be wrong by a stated misfit is tested in all directions only.
+    """
     found = _fitted(problem, tally)
     if found is None:
         return None
     setting, left = problem.setting, found.left
     zeta = None if setting.zeta is None else setting.zeta[setting.noisy]
-    return lack_of_fit(
+    made = lack_of_fit(
         left.lack_of_fit,
         left.pure_error,
         left.df_lack,
         left.df_pure,
         int(found.counts.sum()),
-        level=level,
+        level=level / 2,
         misfit=zeta,
     )
+    bent = curvature(found.Z, found.counts, found.means, left.pure_error, left.df_pure)
+    bent = bent if zeta is None else np.where(zeta > 0, 1.0, bent)
+    p = np.minimum(1.0, 2.0 * np.minimum(made.p, bent))
+    return replace(made, p=p, rejected=p <= level / len(p))
 
 
 def misfits(problem: Problem, tally: Tally, c: int, most: int = 3) -> list[tuple[int, float]]:

@@ -218,7 +218,7 @@ class Problem:
         made = np.array(rows, dtype=np.float64).reshape(len(rows), self.d)
         for c, metric in enumerate(self.metrics):
             if metric.scale == "log":
-                made[:, c] = [np.nan if v != v else math.log(v) for v in made[:, c].tolist()]
+                made[:, c] = [np.nan if math.isnan(v) else math.log(v) for v in made[:, c].tolist()]
             if metric.goal == "min":
                 np.negative(made[:, c], out=made[:, c])
         return made

@@ -15,6 +15,7 @@ from paretoscope.core.dominance import non_dominated
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Certificate, Tally, Verdict
 from paretoscope.policies.reading import noisy_part
+from paretoscope.stages import stage
 from paretoscope.study.assumptions import Assumption
 from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
@@ -86,6 +87,7 @@ def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) ->
     out = np.full(problem.K, np.nan)
     if not len(usable) or np.isnan(found.sigma).any():
         return out
+    stage("drawing who may be in the front")
     usable = usable[contenders(found.mu[usable], MOST_DRAWN)]
     rng = np.random.default_rng([seed, 11])
     arms = noisy_part(setting, by_arm(model.first, model.inverse, tally))

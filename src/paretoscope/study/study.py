@@ -23,6 +23,7 @@ from paretoscope.runner.callable import Measure, limited
 from paretoscope.runner.contract import Limits, Progress, Ran
 from paretoscope.runner.drive import Drive
 from paretoscope.runner.executors import Inline, Threads, let_go
+from paretoscope.stages import stage
 from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
@@ -84,6 +85,7 @@ class Study(Desk, Windows):
     @classmethod
     def open(cls, where: str | Path) -> Self:
         """The study at an address."""
+        stage("opening the study")
         return or_close(open_ledger(where, create=False), cls)
 
     def close(self) -> None:
@@ -226,6 +228,7 @@ class Study(Desk, Windows):
 
     def _worked_out(self) -> Result:
         """The result of what was folded so far."""
+        stage("working out the result")
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -86,7 +87,8 @@ def serve(
         shown = f"[{host}]" if ":" in host else _named(host)
         ready(Place(f"http://{shown}:{port}/", secret, alone))
         try:
-            server.run(sockets=[listener])
+            with suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
+                server.run(sockets=[listener])
         finally:
             shelf.close()
 

@@ -3,7 +3,9 @@
 "use strict";
 (() => {
   const KEYS = new Set(["color", "fillcolor", "fgcolor"]);
-  const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { format: "svg" } };
+  // plotly would offer to send the figures, with every number in them, to a server of its makers
+  const PRIVATE = { showSendToCloud: false, plotlyServerURL: "", typesetMath: false };
+  const CONFIG = { ...PRIVATE, displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { format: "svg" } };
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
@@ -40,6 +42,7 @@
       margin: { l: narrow ? 44 : 56, r: 12, t: 34, b: 44 },
       legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", xanchor: "left", font: { size: 12, color: ink } },
       hoverlabel: { bgcolor: variable("panel"), bordercolor: muted, font: { color: ink }, align: "left" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: ink },
       hovermode: "closest", dragmode: narrow ? false : "zoom", uirevision: "kept", // whoever zoomed in stays there
     };
   }

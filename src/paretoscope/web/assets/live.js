@@ -44,7 +44,8 @@
       const there = document.getElementById(figure.id);
       if (!there) { old.append(figure); continue; }
       replace(there.querySelector("figcaption"), figure.querySelector("figcaption"));
-      attributes(there.querySelector(".plot"), figure.querySelector(".plot"));
+      // its class is plotly's, which knows its own drawings by it
+      there.querySelector(".plot").ariaLabel = figure.querySelector(".plot").ariaLabel;
     }
     const ids = wanted.map((figure) => figure.id);
     for (const figure of [...old.children]) if (!ids.includes(figure.id)) figure.remove();
@@ -81,11 +82,13 @@
   async function follow() {
     if (busy || wanted === root.dataset.version) return;
     busy = true;
+    const asked = wanted;
     try {
       const state = await ask("state");
       take(state);
       await window.paretoscope.show(state.figures);
       root.dataset.version = state.version;
+      if (wanted === asked) wanted = state.version; // which may be a later one
       failures = 0;
       say("following");
     } catch (error) {
