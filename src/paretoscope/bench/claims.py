@@ -124,7 +124,7 @@ def _noc_small(shelf: Shelf) -> Iterable[Claim]:
     below = [row for row in line_of(results, world, "EGE-SH") if int(row["T"]) < least]
     ours = [row for row in line_of(results, world, "GEGE") if int(row["T"]) < least]
     holds = bool(below) and not any(map(ran, below)) and all(map(ran, ours))
-    told = ", ".join(f"{missed(row).share:.2f} at T = {row['T']}" for row in ours)
+    told = ", ".join(f"{missed(row).share:.2f} at T = {row['T']}" for row in ours if ran(row))
     says = f"GEGE runs on NoC at budgets below K log2 K = {least}, where EGE-SH cannot"
     yield Claim("noc-small-budget", says, holds, f"EGE-SH refuses; GEGE errs {told} ({world})")
 
