@@ -52,6 +52,7 @@ POLICIES = {
     "racing-reference": Racing(0.1, bonus="reference", max_samples=900),
     "tracking": Tracking(0.1, max_samples=4_000),
     "tracking-epsilon": Tracking(0.1, 0.2, batch=1.0),
+    "tracking-budget": Tracking(budget=60),
     "ape": APE(0.1, growth=0.3, max_rounds=300),
     "ape-one-by-one": APE(0.1, growth=0.0, max_rounds=90),
     "ape-epsilon": APE(0.1, 0.3, growth=0.3),

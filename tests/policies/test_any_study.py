@@ -66,6 +66,7 @@ def policies_for(setting):
         GEGE(0.1, max_samples=CAP),
         GEGE(0.1, max_samples=CAP, designs=("g",), scale_from="replicates"),
         GEGE(budget=80),
+        Tracking(budget=60),
         OneShot(60),
         Uniform(30),
         FixedDesign(delta=0.1, budget=60),

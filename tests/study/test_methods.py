@@ -49,6 +49,7 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         Racing(0.1, 0.2, bonus="union"),
         APE(0.1, 0.2, growth=0.0),
         Tracking(0.1, 0.2, batch=1.0),
+        Tracking(budget=60, batch=0.5),
         PAL(0.1, bonus="reference"),
         EpsilonPAL(0.1, 0.2, max_rounds=5),
         PSIPS(0.1, correlation=((1, 0.5), (0.5, 1)), max_samples=90),

@@ -137,7 +137,7 @@ def next_batch(
 ) -> TrackingState | None:
     """The state with the next batch asked for, and a new window if one is due; None if none can be."""
     model = state.setting.model
-    base = _base(state)
+    base = sampled_base(state)
     if not base.any():
         return None
     field = build_field(model, state.past, state.unit)
@@ -165,7 +165,7 @@ def _asked(state: TrackingState, w: FloatArray, N: int) -> TrackingState:
     return want_round(state, counts, accuracy=float("nan"), risk=0.0, label=("", "tracking"))
 
 
-def _base(state: TrackingState) -> FloatArray:
+def sampled_base(state: RoundState) -> FloatArray:
     """Shares that learn everything: all arms with features, the live ones without."""
     model = state.setting.model
     if model.linear:

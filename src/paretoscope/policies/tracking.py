@@ -18,7 +18,7 @@ sigma must be known, or bounded from above.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from paretoscope.policies.reading import noisy_part
 from paretoscope.policies.rounds import ACCEPTED, NEAR, RoundState, with_verdicts
 from paretoscope.policies.setting import NoiseKind, Setting
 from paretoscope.policies.signs import Terms
+from paretoscope.policies.tracking_budget import TrackingBudget
 from paretoscope.policies.wording import certificate
 
 # delta_e / delta.
@@ -161,44 +162,43 @@ class TrackingConfidence(CertifiedRounds):
 
 
 def Tracking(
-    delta: float,
+    delta: float | None = None,
     epsilon: float = 0.0,
     *,
-    sigma: float | None = None,
-    noise: NoiseKind | None = None,
+    budget: int | None = None,
     batch: float = 0.25,
-    max_rounds: int | None = None,
-    max_samples: int = MOST_SAMPLES,
-) -> TrackingConfidence:
-    """Adaptive batches whose verdicts hold at any time.
+    **more: Any,  # noqa: ANN401  (fields of TrackingConfidence)
+) -> TrackingConfidence | TrackingBudget:
+    """Adaptive batches: for a risk (``delta``), verdicts that hold at any time; or for a budget.
 
     Parameters
     ----------
     delta, epsilon : float
         Risk of any wrong label at any time, and tolerance of the metrics that have none of their own.
-    sigma, noise
-        Scale and law of the noise, in place of what the setting says of them.
+    budget : int
+        Measurements to spend, instead of delta: the best guess, without certificate.
     batch : float
         Largest batch, as a share of the pulls made so far; 1 doubles them.
+    sigma, noise : optional
+        Scale and law of the noise, in place of what the setting says of them.
     max_rounds, max_samples : int
         Caps; a capped result is not certified.
 
     Raises
     ------
     UsageError
-        If a number makes no sense.
+        If neither or both of delta and budget are given, or a number makes no sense.
 
     Examples
     --------
-    >>> Tracking(0.1).delta
-    0.1
+    >>> Tracking(0.1).guarantee.certified, Tracking(budget=500).guarantee.certified
+    (True, False)
     """
-    return TrackingConfidence(
-        delta,
-        epsilon,
-        noise=noise,
-        sigma=sigma,
-        batch=batch,
-        max_rounds=max_rounds,
-        max_samples=max_samples,
-    )
+    if (delta is None) == (budget is None):
+        raise UsageError("Tracking needs either delta, a risk, or budget, a number of measurements")
+    if budget is not None:
+        if more or epsilon:
+            raise UsageError(f"Tracking(budget=...) does not take {['epsilon', *more]}")
+        return TrackingBudget(budget, batch)
+    assert delta is not None
+    return TrackingConfidence(delta, epsilon, batch=batch, **more)

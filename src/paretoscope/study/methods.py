@@ -21,6 +21,7 @@ from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.tracking import TrackingConfidence
+from paretoscope.policies.tracking_budget import TrackingBudget
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import plugins
 
@@ -38,6 +39,7 @@ _KNOWN: dict[str, Any] = {
     "Race": Race,
     "Racing": Racing,
     "Tracking": TrackingConfidence,
+    "TrackingBudget": TrackingBudget,
     "Uniform": Uniform,
 }
 # Looks at a fixed design when nobody says how many batches there will be.
