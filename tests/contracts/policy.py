@@ -70,17 +70,10 @@ POLICIES = {
     "epsilon-pal-reference": EpsilonPAL(0.1, bonus="reference", growth=0.0, max_rounds=90),
 }
 KNOWN_NOISE_ONLY = {
-    "tracking",
-    "tracking-epsilon",
     "gege-corrected",
     "gege-paper",
     "gege-authors",
-    "racing",
-    "racing-epsilon",
     "racing-reference",
-    "ape",
-    "ape-one-by-one",
-    "ape-epsilon",
     "ape-reference",
     "pal",
     "pal-one-by-one",
@@ -91,8 +84,6 @@ KNOWN_NOISE_ONLY = {
     "psips",
     "psips-one-by-one",
     "psips-correlated",
-    "psips-certificate",
-    "psips-epsilon",
 }
 WORLDS = {
     "linear": {"linear": True},

@@ -175,7 +175,6 @@ def test_the_risk_makes_it_dearer_and_a_doubling_has_fewer_batches():
         (lambda: Tracking(0.0), "delta = 0.0"),
         (lambda: Tracking(0.1, -1.0), "epsilon = -1.0"),
         (lambda: Tracking(0.1, batch=0.0), "batch = 0.0"),
-        (lambda: Tracking(0.1).init(study(PLANE, noise=Noise.unknown(2))), "needs a known sigma"),
         (lambda: Tracking(0.1).init(study(PLANE, zeta=np.ones(2))), "knows no misfit"),
     ],
 )

@@ -76,7 +76,7 @@ def test_an_unknown_noise_needs_no_more():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: Tracking(), "either delta, a risk, or budget"),
+        (Tracking, "either delta, a risk, or budget"),
         (lambda: Tracking(0.1, budget=9), "either delta, a risk, or budget"),
         (lambda: Tracking(budget=9, max_rounds=3), "does not take"),
         (lambda: Tracking(budget=9, batch=-1.0), "batch = -1.0"),

@@ -136,7 +136,8 @@ def price(
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     code, place = np.unique(np.concatenate(codes), return_inverse=True)
     pi = np.bincount(place, np.concatenate(shares))
-    listed = pi > LISTED / 10.0
+    i, j, _, _ = terms.signs(code)
+    listed = (pi > LISTED / 10.0) & np.isfinite(field.squares(i, j))  # else the past has no prior
     return code[listed], np.asarray(pi[listed], dtype=np.float64)
 
 
@@ -183,14 +184,14 @@ def last_shares(
     i, j, a = _hardest(terms, field, open_, np.ones(len(open_.code)), base)
     if len(i) == 0:
         return base
-    w = np.zeros(len(base))
+    w: FloatArray = np.zeros(len(base))
     if isinstance(field, LinearField):
         past, U = field.V / rest, field.Z[j] - field.Z[i]
         w[~barred] = completed(field.Z[~barred], U, a, past, base[~barred])
     else:
         assert isinstance(field, FreeField)
         w = completed_free(i, j, a, field.n / rest, base)
-    return (1.0 - SPREAD) * w + SPREAD * base / base.sum()
+    return np.asarray((1.0 - SPREAD) * w + SPREAD * base / base.sum())
 
 
 def of_shares(field: Field, w: FloatArray) -> Field:

@@ -12,7 +12,7 @@
 
 Both claims hold at all times whatever chose the pulls, so looking, stopping and rules of allocation cost
 nothing; docs/anytime.md has the proof. Between batches the ellipsoid speaks for whatever has arrived.
-sigma must be known, or bounded from above.
+An unknown sigma is replaced by an upper limit from the first batch                        # `scales`
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from paretoscope.policies.gege import MOST_SAMPLES
 from paretoscope.policies.pursuit import (
     TrackingState,
     achieved,
+    comparable,
     judged,
     labelled,
     live_arms,
@@ -41,6 +42,7 @@ from paretoscope.policies.pursuit import (
 )
 from paretoscope.policies.reading import noisy_part
 from paretoscope.policies.rounds import ACCEPTED, NEAR, RoundState, with_verdicts
+from paretoscope.policies.scales import unscaled, with_scales
 from paretoscope.policies.setting import NoiseKind, Setting
 from paretoscope.policies.signs import Terms
 from paretoscope.policies.tracking_budget import TrackingBudget
@@ -74,8 +76,6 @@ class TrackingConfidence(CertifiedRounds):
 
     def _start(self, setting: Setting) -> TrackingState:
         noise = self.noise_of(setting)
-        if noise.unknowns.any():
-            raise UsageError("Tracking needs a known sigma, or an upper bound of it")
         if setting.zeta is not None:
             raise UsageError("Tracking knows no misfit of the model: GEGE does")
         self.epsilon_of(setting)
@@ -84,7 +84,7 @@ class TrackingConfidence(CertifiedRounds):
     def _terms(self, state: RoundState) -> Terms:
         """What the claims refer to."""
         epsilon = self.epsilon_of(state.setting)[state.setting.noisy]
-        return terms_of(state, epsilon, ELLIPSOID * self.delta)
+        return terms_of(state, epsilon, ELLIPSOID * self.risk_of(state.setting))
 
     def _rivals(self, state: RoundState) -> IntArray:
         """Accepted arms too: they may dominate others."""
@@ -96,7 +96,8 @@ class TrackingConfidence(CertifiedRounds):
             return self._measure_exact(state)
         if self.max_rounds is not None and state.number >= self.max_rounds:
             return replace(state, stop=StopReason.ROUNDS)
-        opened = next_batch(self._terms(state), state, self.delta, self.batch)
+        risk = self.risk_of(state.setting)
+        opened = next_batch(self._terms(state), state, risk, self.batch)
         if opened is None:
             return replace(state, stop=StopReason.NOTHING)
         if state.spent + int(opened.want.sum()) > self.max_samples:
@@ -109,12 +110,19 @@ class TrackingConfidence(CertifiedRounds):
             return self._judge_exact(state)
         terms = self._terms(state)
         state = replace(take_in(terms, state), history=self._noted(state, BOUND).history)
-        state = self._verdicts(terms, replace(state, got=Tally.empty(*state.got.means.shape)))
+        state = replace(state, got=Tally.empty(*state.got.means.shape))
+        if unscaled(state):
+            state = with_scales(state, self.noise_of(state.setting), state.past, self.delta)
+            if state.stop is not None or unscaled(state):
+                return state if state.stop is not None else self._open(state)
+            terms = self._terms(state)
+        state = self._verdicts(terms, state)
         return state if state.stop is not None else self._open(state)
 
     def _verdicts(self, terms: Terms, state: TrackingState) -> TrackingState:
         """The verdicts that all data in ``past`` and the windows allow; a stop if they settle it."""
-        sure = windows.certain(state.windows, state.sure, (1.0 - ELLIPSOID) * self.delta)
+        risk = (1.0 - ELLIPSOID) * self.risk_of(state.setting)
+        sure = windows.certain(state.windows, state.sure, risk)
         found = judged(terms, state, sure)
         if found is None:
             return replace(state, sure=freeze(sure))
@@ -129,14 +137,14 @@ class TrackingConfidence(CertifiedRounds):
     def verdict(self, state: RoundState) -> Verdict:
         """The verdicts so far; within a batch, with what the ellipsoid makes of its pulls so far."""
         assert isinstance(state, TrackingState)
-        if state.stop is None and state.got.counts.any() and state.setting.noisy.any():
+        if state.stop is None and state.got.counts.any() and comparable(state):
             now = replace(state, past=state.past.merge(noisy_part(state.setting, state.got)))
             state = self._verdicts(self._terms(state), now)
         return super().verdict(state)
 
     def _certificate(self, state: RoundState) -> Certificate:
         assert isinstance(state, TrackingState)
-        if state.setting.noisy.any() and len(live_arms(state)) > 1:
+        if comparable(state) and len(live_arms(state)) > 1:
             epsilon = self.epsilon_of(state.setting)
             t = achieved(self._terms(state), state)
             scale = epsilon if epsilon.any() else np.zeros(state.setting.d)
@@ -178,7 +186,8 @@ def Tracking(
     budget : int
         Measurements to spend, instead of delta: the best guess, without certificate.
     batch : float
-        Largest batch, as a share of the pulls made so far; 1 doubles them.
+        Largest batch, as a share of the pulls made so far: 0.25 for the fewest measurements, 1 for
+        about half as many batches, 4 for about five in all.
     sigma, noise : optional
         Scale and law of the noise, in place of what the setting says of them.
     max_rounds, max_samples : int
