@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from paretoscope.policies.ape import APE
+    from paretoscope.policies.certify import certify
     from paretoscope.policies.ege import EGESH, EGESR
     from paretoscope.policies.epsilon_pal import EpsilonPAL
     from paretoscope.policies.fixed import FixedDesign, OneShot
@@ -52,6 +53,7 @@ _NAMES = {
     "Study": "paretoscope.study",
     "UsageError": "paretoscope.errors",
     "APE": "paretoscope.policies.ape",
+    "certify": "paretoscope.policies.certify",
     "EGESH": "paretoscope.policies.ege",
     "EGESR": "paretoscope.policies.ege",
     "EpsilonPAL": "paretoscope.policies.epsilon_pal",
@@ -88,6 +90,7 @@ __all__ = [
     "Uniform",
     "UsageError",
     "__version__",
+    "certify",
     "core",
     "errors",
     "policies",

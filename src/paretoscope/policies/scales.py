@@ -26,7 +26,8 @@ from paretoscope.policies.setting import Noise
 S = TypeVar("S", bound=RoundState)
 # delta' / delta.
 SHARE = 0.1
-# Spare pulls of the first round, and the fewest that give a limit: 1.36 and 2.26 times the estimate at delta = 0.1, d = 3.
+# Spare pulls of the first round, and the fewest that give a limit: 1.36 and 2.26 times the estimate
+# at delta = 0.1, d = 3.
 FREEDOM, FEWEST = 50, 10
 
 

@@ -18,7 +18,7 @@ An unknown sigma is replaced by an upper limit from the first batch             
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class TrackingConfidence(CertifiedRounds):
     max_rounds: int | None = None
     max_samples: int = MOST_SAMPLES
 
+    share: ClassVar[float] = ELLIPSOID
+    bound: ClassVar[str] = BOUND
     # accepted arms were compared with those that were left, not with what comes back
     _withdrawn = (ACCEPTED, NEAR)
 
@@ -84,7 +86,7 @@ class TrackingConfidence(CertifiedRounds):
     def _terms(self, state: RoundState) -> Terms:
         """What the claims refer to."""
         epsilon = self.epsilon_of(state.setting)[state.setting.noisy]
-        return terms_of(state, epsilon, ELLIPSOID * self.risk_of(state.setting))
+        return terms_of(state, epsilon, self.share * self.risk_of(state.setting))
 
     def _rivals(self, state: RoundState) -> IntArray:
         """Accepted arms too: they may dominate others."""
@@ -121,7 +123,7 @@ class TrackingConfidence(CertifiedRounds):
 
     def _verdicts(self, terms: Terms, state: TrackingState) -> TrackingState:
         """The verdicts that all data in ``past`` and the windows allow; a stop if they settle it."""
-        risk = (1.0 - ELLIPSOID) * self.risk_of(state.setting)
+        risk = (1.0 - self.share) * self.risk_of(state.setting)
         sure = windows.certain(state.windows, state.sure, risk)
         found = judged(terms, state, sure)
         if found is None:
@@ -157,7 +159,7 @@ class TrackingConfidence(CertifiedRounds):
             delta=self.delta,
             epsilon=self.epsilon_of(state.setting),
             noise=self.noise_of(state.setting),
-            bound=BOUND,
+            bound=self.bound,
         )
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
