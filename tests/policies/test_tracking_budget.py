@@ -44,6 +44,15 @@ def test_pulls_go_where_the_answer_is_least_certain():
         assert told[3] < 400
 
 
+def test_what_was_pulled_too_often_is_not_pulled_again():
+    """Two pairs, gaps .3 and .45: the even start gave the easier one most of its share, so the rest hardly does."""
+    mu = np.array([[10.0, 0.0], [9.7, -9.0], [0.0, 10.0], [-9.0, 9.55]])
+    states = drive(Tracking(budget=1_000, batch=0.7), study(np.eye(4)), mu, 1.0)
+    rest = states[-1].told - states[1].told
+    assert states[1].told.min() > 80
+    assert rest[:2].sum() > 0.68 * rest.sum()
+
+
 def test_exact_metrics_are_paid_from_the_budget():
     mu = np.column_stack([PLANE[:, 0], [1.0, 2.0, 2.0, 1.0, 1.0]])
     setting = study(PLANE, exact=np.array([False, True]))

@@ -79,7 +79,8 @@ def completed(
     V = past + (Z * w[:, None]).T @ Z
     for k in range(STEPS):
         A = np.linalg.solve(V, U.T)
-        worst = int(np.argmin(a / np.einsum("mh,hm->m", U, A)))
+        squares = np.einsum("mh,hm->m", U, A)
+        worst = int(np.argmin(a / squares))
         best = int(np.argmax(np.abs(Z @ A[:, worst])))
         step = 1.5 / (k + 2.0) if k else 0.5
         V = (1.0 - step) * V + step * (past + np.outer(Z[best], Z[best]))

@@ -46,6 +46,7 @@ from paretoscope.policies.scales import unscaled, with_scales
 from paretoscope.policies.setting import NoiseKind, Setting
 from paretoscope.policies.signs import Terms
 from paretoscope.policies.tracking_budget import TrackingBudget
+from paretoscope.policies.tracking_need import forecast, tolerance_need
 from paretoscope.policies.wording import certificate
 
 # delta_e / delta.
@@ -163,12 +164,15 @@ class TrackingConfidence(CertifiedRounds):
         )
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
-        """The first batch; what follows depends on the data."""
+        """The first batch, and what a tolerance may need after it; see `tracking_need`."""
         state = self.init(setting)
         if state.stop is not None:
             return ()
         asked = int(state.want.sum())
-        return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)
+        if not comparable(state):
+            return (RoundForecast(1, asked, asked, np.inf if setting.noisy.any() else 0.0),)
+        need = tolerance_need(self._terms(state), setting, self.max_samples)
+        return tuple(forecast(asked, need, self.batch, self.epsilon_of(setting)))
 
 
 def Tracking(
