@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long test-oldest check format lint docs dist bench-core bench-policies bench-peers lock clean setup
+.PHONY: demo test test-long test-oldest test-versions newcomer check format lint docs dist bench-core bench-policies bench-peers bench-scale lock clean setup
 
 setup: $(VENV)/.ready
 
@@ -43,11 +43,15 @@ bench-core: setup ## speed of the kernels beside their peers, each row checked f
 bench-policies: setup ## speed of the other policies, each row checked against its slow twin
 	$(BIN)/python -m pytest benchmarks/bench_rivals.py -c benchmarks/pytest.ini -s
 
+bench-scale: setup ## a million candidates: seconds, memory and files, each row checked; minutes
+	$(BIN)/python benchmarks/scale.py measure
+	$(BIN)/python benchmarks/scale.py show
+
 bench-peers: setup ## the same noisy task for another tool and for this one
 	$(BIN)/python examples/compare_optuna.py
 
 docs: setup ## the pages in docs/_build/html; warnings are errors
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build/html
 
 dist: setup ## wheel and sdist in dist/, the wheel tried in an empty environment
 	rm -rf dist
@@ -56,6 +60,16 @@ dist: setup ## wheel and sdist in dist/, the wheel tried in an empty environment
 
 test-oldest: setup ## core tests with the oldest versions that pyproject.toml allows
 	PYTHON=$(PYTHON) $(BIN)/python packaging/oldest.py
+
+test-versions: setup ## the wheel under every Python that this machine has
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python packaging/versions.py dist
+
+newcomer: setup ## from an empty folder to the first suggestion, timed
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python packaging/newcomer.py dist
 
 lock: setup ## refresh the pinned development environment
 	$(BIN)/python -m pip install --quiet uv

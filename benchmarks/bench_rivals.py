@@ -1,7 +1,7 @@
 """Whole runs of the policies without structure on NoC, beside a check against their slow twins.
 
 One thread; 259 candidates (copies kept), two metrics, sigma 0.5; the features are ignored
-except by PAL. Each policy
+except by PAL and PFIwR. Each policy
 first has to give the labels and pulls of its twin on small worlds, value by value. The targets are
 printed, not enforced.
 """
@@ -19,7 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests import rivals
 from tests.conftest import data_file
 
-from paretoscope.policies import APE, EGESH, EGESR, PAL, Noise, Race, Racing, Setting
+from paretoscope.policies import APE, EGESH, EGESR, PAL, Noise, PFIwR, Race, Racing, Setting
 from paretoscope.sim import Instance, noc, setting_of, simulate
 
 SIGMA = np.ones(2)
@@ -63,6 +63,12 @@ ROWS: dict[str, tuple[Any, Any, Twin, float | None]] = {
         lambda Y: rivals.pal(Y, np.eye(6), SIGMA, 0.1, [0.0] * 2, "reference", 0.05, 900),
         150e-3,
     ),
+    "PFIwR, a thousandth of its explorations": (
+        PFIwR(0.1, gamma_scale=1e-3),
+        PFIwR(0.1, gamma_scale=1e-7, growth=0.1, max_samples=600),
+        lambda Y: rivals.pfiwr(Y, np.eye(6), SIGMA, 0.1, [0.0] * 2, 1e-7, 0, 1.0, 0.1, 600),
+        None,
+    ),
     "Race, known noise": (
         Race(0.1, 0.1),
         Race(0.1, 0.8),
@@ -93,7 +99,7 @@ def check_twin(policy: Any, twin: Twin) -> None:
 def test_run(benchmark: BenchmarkFixture, name: str) -> None:
     policy, small, twin, target = ROWS[name]
     check_twin(small, twin)
-    instance = world(isinstance(policy, PAL))
+    instance = world(isinstance(policy, (PAL, PFIwR)))
     setting, seeds = setting_of(instance), iter(range(10_000))
     spent: list[tuple[float, int]] = []
 

@@ -1,17 +1,17 @@
 """The same noisy task for Optuna and for paretoscope: which of 100 configurations are optimal.
 
 Two metrics, each measured with noise. Optuna gets as many measurements as paretoscope took, and its
-answer is read in two ways: its own `best_trials`, and the front of the averages per configuration
-that a careful user would make of its trials. Optuna looks for good points in spaces that nobody can
-list, and does that well; it was not made to say which of a list are optimal, nor when to stop.
+answer is read in two ways: its own `best_trials`, and the front of the means per configuration that
+a careful user would make of its trials. Optuna looks for good points in spaces that nobody can
+list, and does that well; it was not made to say which of a list are optimal, nor when to stop. It
+gets the list as one whole number, since the configurations are no grid.
 
-Run it with `make bench-peers`, or with --quick for one world.
+Run it with `make bench-peers`, or with --quick for one world and the model alone.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -72,30 +72,43 @@ def ours(seed: int, features: list[str] | None, tool: str) -> Answer:
     return Answer(tool, {int(k) for k in result.pareto_set}, result.certificate.pulls, promise)
 
 
+def samplers(seed: int) -> dict[str, optuna.samplers.BaseSampler]:
+    """Optuna's two for several objectives; which one is its default depends on its version."""
+    return {
+        "TPE": optuna.samplers.TPESampler(seed=seed),
+        "NSGA-II": optuna.samplers.NSGAIISampler(seed=seed),
+    }
+
+
 def optunas(seed: int, measurements: int) -> list[Answer]:
-    """The default sampler for several objectives, over the same list, with the same measurements."""
-    here = world(seed)
+    """Each sampler on the same list, with the same number of measurements, its answer read twice."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(
-        directions=["maximize", "maximize"], sampler=optuna.samplers.NSGAIISampler(seed=seed)
-    )
+    answers = []
+    for name, sampler in samplers(seed).items():
+        here = world(seed)
+        study = optuna.create_study(directions=["maximize", "maximize"], sampler=sampler)
 
-    def objective(trial: optuna.Trial) -> tuple[float, ...]:
-        k = trial.suggest_int("configuration", 0, K - 1)
-        return tuple(map(float, here.measure(k)))
+        def objective(trial: optuna.Trial, here: World = here) -> tuple[float, ...]:
+            k = trial.suggest_int("configuration", 0, K - 1)
+            return tuple(map(float, here.measure(k)))
 
-    study.optimize(objective, n_trials=measurements)
-    best = {trial.params["configuration"] for trial in study.best_trials}
+        study.optimize(objective, n_trials=measurements)
+        best = {trial.params["configuration"] for trial in study.best_trials}
+        answers += [
+            Answer(f"Optuna {name}, best", best, measurements, "none"),
+            Answer(f"Optuna {name}, means", averaged(study), measurements, "none"),
+        ]
+    return answers
+
+
+def averaged(study: optuna.Study) -> set[int]:
+    """The front of the mean of each configuration over its trials."""
     seen: dict[int, list[list[float]]] = {}
     for trial in study.trials:
         seen.setdefault(trial.params["configuration"], []).append(trial.values)
     arms = sorted(seen)
     means = np.array([np.mean(seen[k], axis=0) for k in arms])
-    averaged = {arms[i] for i in np.flatnonzero(ps.core.dominance.non_dominated(means))}
-    return [
-        Answer("Optuna, best_trials", best, measurements, "none"),
-        Answer("Optuna, averaged", averaged, measurements, "none"),
-    ]
+    return {arms[i] for i in np.flatnonzero(ps.core.dominance.non_dominated(means))}
 
 
 def verdict(answer: Answer, mu: np.ndarray) -> tuple[int, int, bool]:
@@ -120,28 +133,35 @@ def show(answers: list[Answer], mu: np.ndarray) -> None:
     print()
 
 
-def main(seeds: range, say: Callable[..., None] = print) -> None:
+def rivals(seed: int, *, model: bool) -> list[Answer]:
+    """Ours, and Optuna with as many measurements as ours took."""
+    title = "paretoscope, 4 knobs" if model else "paretoscope, no model"
+    own = ours(seed, ["a", "b", "c", "d"] if model else None, title)
+    return [own, *optunas(seed, own.measurements)]
+
+
+def main(seeds: range, models: tuple[bool, ...]) -> None:
     """Every tool in every world, then how often each was right."""
-    say(f"{K} configurations, noise {SIGMA}, epsilon {EPSILON}.")
-    say("missed: optimal ones that are not in the answer")
-    say("beaten: chosen ones that another beats by more than epsilon in both metrics\n")
-    right: dict[str, list[bool]] = {}
+    print(f"{K} configurations, noise {SIGMA}, epsilon {EPSILON}, Optuna {optuna.__version__}.")
+    print("missed: optimal ones that are not in the answer")
+    print("beaten: chosen ones that another beats by more than epsilon in both metrics\n")
+    right: dict[tuple[bool, str], list[bool]] = {}
     for seed in seeds:
-        linear = ours(seed, ["a", "b", "c", "d"], "paretoscope, 4 knobs")
-        free = ours(seed, None, "paretoscope, no model")
-        few, many = optunas(seed, linear.measurements), optunas(seed, free.measurements)
-        answers, mu = [linear, *few, free, *many], world(seed).mu
+        mu = world(seed).mu
         front = int(ps.core.dominance.non_dominated(mu).sum())
-        say(f"World {seed}: {front} of {K} are optimal.")
-        show(answers, mu)
-        for k, answer in enumerate(answers):
-            title = (
-                f"{answer.tool} ({'as many as with' if k < 3 else 'as many as without'} a model)"
-            )
-            right.setdefault(title, []).append(verdict(answer, mu)[2])
-    for title, found in right.items():
-        say(f"{title:52} right in {sum(found)} of {len(found)}")
+        print(f"World {seed}: {front} of {K} are optimal.")
+        answers = [(model, answer) for model in models for answer in rivals(seed, model=model)]
+        show([answer for _, answer in answers], mu)
+        for model, answer in answers:
+            right.setdefault((model, answer.tool), []).append(verdict(answer, mu)[2])
+    for model in models:
+        said = "with" if model else "without"
+        print(f"Measurements of paretoscope {said} a model, for everybody:")
+        for (of, tool), found in right.items():
+            if of == model:
+                print(f"  {tool:24} right in {sum(found):2} of {len(found)}")
 
 
 if __name__ == "__main__":
-    main(range(1) if "--quick" in sys.argv else range(10))
+    QUICK = "--quick" in sys.argv
+    main(range(1 if QUICK else 10), (True,) if QUICK else (True, False))

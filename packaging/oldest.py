@@ -35,7 +35,8 @@ def lower_bounds() -> list[str]:
     """``name==version`` of every dependency of the core and of the extras that the tests use."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["formula"], *extras["postgres"]]
+    used = ("formula", "postgres", "plot")
+    wanted = [*project["dependencies"], *(text for name in used for text in extras[name])]
     return [re.sub(r">=\s*", "==", text) for text in wanted]
 
 

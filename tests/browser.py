@@ -57,7 +57,8 @@ class Visit:
         return self.page
 
     def drawn(self) -> None:
-        self.page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
+        # by a selector: a function would be evaluated in the page, whose policy forbids that
+        self.page.wait_for_selector("html[data-drawn]", state="attached", timeout=60_000)
 
     def picture(self, name: str, *, whole: bool = True) -> None:
         """Keep what is to be seen now."""

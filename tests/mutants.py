@@ -496,7 +496,7 @@ MUTANTS = [
     Mutant(
         "core/balance.py",
         "turned *= step / (1.0 - step + step * float(x @ turned))",
-        "turned *= step / (1.0 + step * float(x @ turned))",
+        "turned *= step / (1.0 - step - step * float(x @ turned))",
         "tests/core/test_balance.py::test_it_comes_within_a_tenth_of_the_optimum",
         "a wrong update of the inverse",
     ),

@@ -252,33 +252,37 @@ def equal_rounds(K, look, eps, growth, cap):
 
     ``look(pulls, n)`` gives means and b(i, j).
     """
-    d = len(eps)
     alive, found, pulls, n = list(range(K)), [""] * K, np.zeros(K, dtype=int), 0
     while len(alive) > 1 or (alive and "near" in found):
         n += max(1, int(growth * n))
         if pulls.sum() + sum(n - pulls[i] for i in alive) > cap:
             return found, pulls
         pulls[alive] = n
-        mu, b = look(pulls, n)
-
-        def m(i, j, mu=mu):
-            return min(mu[j][c] - mu[i][c] for c in range(d))
-
-        def M_eps(i, j, mu=mu):
-            return max(0.0, *(mu[i][c] + eps[c] - mu[j][c] for c in range(d)))
-
-        A1 = [i for i in alive if all(m(i, j) < b(i, j) for j in alive if j != i)]
-        P1 = [i for i in A1 if all(M_eps(i, j) >= b(i, j) for j in A1 if j != i)]
-        rest = [i for i in A1 if i not in P1]
-        P2 = [j for j in P1 if all(M_eps(i, j) >= b(i, j) for i in rest)]
-        for i in alive:
-            found[i] = "out" if i not in A1 else found[i]
-        for i in P2:
-            found[i] = "near" if any(eps) else "in"
-        alive = [i for i in A1 if i not in P2]
+        alive = auer_sets(*look(pulls, n), eps, alive, found)
     for i in alive:
         found[i] = "in"
     return found, pulls
+
+
+def auer_sets(mu, b, eps, alive, found):
+    """A1, P1, P2 of the arms left: labels written into ``found``, and who goes on."""
+    d = len(eps)
+
+    def m(i, j):
+        return min(mu[j][c] - mu[i][c] for c in range(d))
+
+    def M_eps(i, j):
+        return max(0.0, *(mu[i][c] + eps[c] - mu[j][c] for c in range(d)))
+
+    A1 = [i for i in alive if all(m(i, j) < b(i, j) for j in alive if j != i)]
+    P1 = [i for i in A1 if all(M_eps(i, j) >= b(i, j) for j in A1 if j != i)]
+    rest = [i for i in A1 if i not in P1]
+    P2 = [j for j in P1 if all(M_eps(i, j) >= b(i, j) for i in rest)]
+    for i in alive:
+        found[i] = "out" if i not in A1 else found[i]
+    for i in P2:
+        found[i] = "near" if any(eps) else "in"
+    return [i for i in A1 if i not in P2]
 
 
 def epsilon_pal(Y, X, first, sigma, delta, epsilon, bonus="theory", growth=0.0, cap=10**9):
@@ -446,3 +450,91 @@ def ellipsoid_width(X, pulls, weights, i, j, d, delta):
         beta = log(d * len(sizes) / delta) + 0.5 * log(ratio)
         best = min(best, beta * (u @ inverse @ (V + n * W) @ inverse @ u))
     return sqrt(2 * best)
+
+
+# ---------------------------------------------------------------- explorations used many times
+
+
+def pfiwr(Y, X, sigma, delta, epsilon, scale, seed, theta_max=1.0, growth=0.0, cap=10**9):
+    """Labels and pulls of PFIwR: one step after the other, pseudo-values summed one by one."""
+    K, _, d = Y.shape
+    values, eps = Y / sigma, [e / s for e, s in zip(epsilon, sigma, strict=True)]
+    squares, U = np.linalg.eigh(X.T @ X)
+    order = [i for i in np.argsort(-squares) if squares[i] > 1e-9 * squares.max()]
+    h, x = len(order), X @ U[:, order]
+    z = np.diag(np.sqrt(squares[order]))
+    v = np.linalg.lstsq(x.T, z.T, rcond=None)[0].T  # z_i = sum_k v_ik x_k, shortest
+    alive, found, number, steps = list(range(K)), [""] * K, 0, []
+    pulls, drawn, explored = [0] * K, [0] * K, [[] for _ in range(K)]
+    theta, need = np.zeros((h, d)), pfiwr_start(h, delta, scale)
+    while len(alive) > 1 or (alive and "near" in found):
+        t, number = len(steps), number + 1
+        size = max(1, int(growth * t)) if t else max(2, h)
+        gamma = scale * 33750 * h**3 * log(2 * h * (t + 1) ** 2 / delta)
+        kept = [k for k in range(K) if found[k] != "out"]
+        front = [k for k, f in zip(kept, naive.non_dominated(x[kept] @ theta), strict=True) if f]
+        rng = np.random.default_rng([seed, 1, number])
+        axes, luck = rng.integers(h, size=size), rng.random(size)
+        direct, other = rng.random(size) < 0.5, rng.integers(len(front), size=size)
+        batch = []
+        for i, u, own, f in zip(axes, luck, direct, other, strict=True):
+            chances = abs(v[i]) / abs(v[i]).sum()
+            check = next(k for k in range(K) if u < chances[: k + 1].sum() or k == K - 1)
+            drawn[check] += 1
+            explores = len(explored[check]) <= gamma / (t + 1) * drawn[check]
+            arm = check if explores else front[f]
+            if explores:
+                explored[check].append(None)  # measured with the rest of the round
+            batch.append((i, check, explores, arm, own))
+        if sum(pulls) + size > cap:
+            return found, np.array(pulls)
+        fresh = [values[k, pulls[k] : pulls[k] + [b[3] for b in batch].count(k)] for k in range(K)]
+        pulls = [n + len(f) for n, f in zip(pulls, fresh, strict=True)]
+        for k in range(K):
+            explored[k] = [fresh[k].mean(axis=0) if y is None else y for y in explored[k]]
+        for i, check, _, arm, own in batch:
+            reward = fresh[arm].mean(axis=0) if own else np.mean(explored[check], axis=0)
+            steps.append((i, check, arm, own, reward))
+        means = [values[k, : max(pulls[k], 1)].mean(axis=0) for k in range(K)]
+        theta = pseudo_values(x, z, v, steps, pulls, means)
+        if len(steps) >= need:
+            w = pfiwr_widths(x, len(steps), delta, d, theta_max, len(alive))
+            alive = auer_sets(x @ theta, lambda i, j: w[i] + w[j], eps, alive, found)  # noqa: B023
+    for i in alive:
+        found[i] = "in"
+    return found, np.array(pulls)
+
+
+def pfiwr_start(h, delta, scale):
+    """First step at which labels are given: 2 a ln(a sqrt(2h/delta)), a = 4 x 33750 h^3 scale."""
+    a = 4 * scale * 33750 * h**3
+    return 2 * a * max(1, log(a * sqrt(2 * h / delta)))
+
+
+def pseudo_values(x, z, v, steps, pulls, means):
+    """Theta: h + 1 vectors a step, each with a guess, and the one that was picked put right."""
+    h = len(z)
+    A = np.eye(h) + sum(n * np.outer(a, a) for n, a in zip(pulls, x, strict=True))
+    guess = np.linalg.inv(A) @ sum(
+        n * np.outer(a, y) for n, a, y in zip(pulls, x, means, strict=True)
+    )
+    F, S = np.eye(h), np.zeros_like(guess)
+    for i, check, arm, own, reward in steps:
+        for j in range(h):
+            value = z[j] @ guess
+            if j == i and not own:
+                sign = abs(v[i]).sum() * np.sign(v[i][check])
+                value = value + 2 * h * sign * (reward - x[check] @ guess)
+            F, S = F + np.outer(z[j], z[j]), S + np.outer(z[j], value)
+        value = x[arm] @ guess + 2 * own * (reward - x[arm] @ guess)
+        F, S = F + np.outer(x[arm], x[arm]), S + np.outer(x[arm], value)
+    return np.linalg.inv(F) @ S
+
+
+def pfiwr_widths(x, t, delta, d, theta_max, left):
+    """3 |x_k| in the norm of (t sum x x' + I)^-1, times the published level."""
+    h = x.shape[1]
+    inverse = np.linalg.inv(t * x.T @ x + np.eye(h))
+    many = sqrt(h * log(7 * d * t / delta))
+    few = 3 * sqrt(log(56 * d * h * t**2 / delta))
+    return [3 * sqrt(a @ inverse @ a) * (theta_max + (many if left > h else few)) for a in x]

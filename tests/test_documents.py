@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,19 @@ def test_console_blocks_run(body, tmp_path):
         assert done.returncode in STATES, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
+def test_no_block_stands_there_untried():
+    """What is no example, command or fragment of a file is an installation, of extras that exist."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    tried = {"python", "console", "pycon", "toml", "text"}
+    for path in DOCUMENTS:
+        for name, body in BLOCK.findall(path.read_text(encoding="utf-8")):
+            if name not in tried:
+                assert name == "sh", f"{path.name}: nobody runs a block of {name}"
+                extras = re.fullmatch(r'pip install "?paretoscope(?:\[([\w,]+)\])?"?\n', body)
+                assert extras, f"{path.name}: {body}"
+                assert set((extras[1] or "all").split(",")) <= set(project["optional-dependencies"])
+
+
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
 def test_tutorials_run_from_the_first_block_to_the_last(path, tmp_path):
     ran = 0
@@ -143,3 +157,24 @@ def test_examples_run(script, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "ertified" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "wider than a terminal"
+
+
+def test_the_picture_of_the_readme_is_drawn_by_its_script(tmp_path):
+    kept = ROOT / "docs" / "_static" / "front.svg"
+    assert str(kept.relative_to(ROOT)) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert kept.stat().st_size < 100_000
+    made = tmp_path / "front.svg"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "picture.py"), "--quick", str(made)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"ertified: \d+ kept, \d+ out, [\d,]+ measurements", done.stdout)
+    # the same figure, of another run of the same experiment
+    words = {"time (ms), less is better", "size (kB), less is better"}
+    for path in (kept, made):
+        assert words <= set(re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8")))

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from paretoscope import sheet
+from paretoscope import cells
 from paretoscope.errors import DataError, UsageError
 from paretoscope.ledger.memory import MemoryLedger
 from paretoscope.policies.fixed import FixedDesign
@@ -169,9 +169,9 @@ def test_frames_are_of_the_backend_at_hand(study, asked, monkeypatch):
     assert list(sheet_frame(study.problem, []).columns) == sheet_header(study.problem)
     with pytest.raises(UsageError, match="a frame of excel: install pandas or polars or pyarrow"):
         sheet_frame(study.problem, asked, "excel")
-    monkeypatch.setattr(sheet, "find_spec", lambda name: name == "polars" or None)
+    monkeypatch.setattr(cells, "find_spec", lambda name: name == "polars" or None)
     assert isinstance(sheet_frame(study.problem, asked), pl.DataFrame)
-    monkeypatch.setattr(sheet, "find_spec", lambda _: None)
+    monkeypatch.setattr(cells, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="a frame of any kind: install"):
         sheet_frame(study.problem, asked)
 

@@ -13,6 +13,7 @@ from paretoscope.version import __version__
 
 if TYPE_CHECKING:
     from paretoscope import core, errors, policies, sim, study, testing
+    from paretoscope.bulk import product
     from paretoscope.errors import (
         DataError,
         LedgerError,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from paretoscope.policies.fixed import FixedDesign, OneShot
     from paretoscope.policies.gege import GEGE
     from paretoscope.policies.pal import PAL
+    from paretoscope.policies.pfiwr import PFIwR
     from paretoscope.policies.psips import PSIPS
     from paretoscope.policies.race import Race
     from paretoscope.policies.racing import Racing
@@ -61,11 +63,13 @@ _NAMES = {
     "GEGE": "paretoscope.policies.gege",
     "OneShot": "paretoscope.policies.fixed",
     "PAL": "paretoscope.policies.pal",
+    "PFIwR": "paretoscope.policies.pfiwr",
     "PSIPS": "paretoscope.policies.psips",
     "Race": "paretoscope.policies.race",
     "Racing": "paretoscope.policies.racing",
     "Tracking": "paretoscope.policies.tracking",
     "Uniform": "paretoscope.policies.uniform",
+    "product": "paretoscope.bulk",
 }
 
 __all__ = [
@@ -82,6 +86,7 @@ __all__ = [
     "Metric",
     "NumericalError",
     "OneShot",
+    "PFIwR",
     "ParetoscopeError",
     "Race",
     "Racing",
@@ -94,6 +99,7 @@ __all__ = [
     "core",
     "errors",
     "policies",
+    "product",
     "sim",
     "study",
     "testing",

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from paretoscope.cells import read_table
 from paretoscope.errors import DataError
-from paretoscope.sheet import NOTE, Sheet, is_blank, measured, parameters
+from paretoscope.sheet import NOTE, Sheet, measured, parameters
 from paretoscope.study.problem import Problem
 
 CANDIDATE = "candidate"
@@ -86,12 +86,7 @@ class _Earlier(Sheet):
 
     def lines(self) -> list[Line]:
         """All rows that are not blank."""
-        made = []
-        for number, cells in self.table.rows:
-            texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-            if not all(map(is_blank, texts)):
-                made.append(self._line(number, dict(zip(self.table.header, texts, strict=True))))
-        return made
+        return [self._line(number, cells) for number, cells in self._filled()]
 
     def _line(self, number: int, cells: Mapping[str, Any]) -> Line:
         """One row."""

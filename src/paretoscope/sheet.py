@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -176,11 +176,22 @@ def read_sheet(
     DataError
         For the first row, column or cell that cannot be used, with its place and the remedy.
     """
+    return sheet_of(source, problem, delimiter=delimiter, decimal=decimal).rows()
+
+
+def sheet_of(
+    source: Any,  # noqa: ANN401  (as in `read_sheet`)
+    problem: Problem,
+    *,
+    delimiter: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+) -> Sheet:
+    """A sheet whose columns are in order, its rows not yet read."""
     table = read_table(source, delimiter=delimiter, optional={NOTE})
     known = [*sheet_header(problem), *(metric.name for metric in problem.metrics)]
     table = replace(table, header=tuple(n if n in known else unescape(n) for n in table.header))
     _check_header(table, problem)
-    return Sheet(table, problem, decimal).rows()
+    return Sheet(table, problem, decimal)
 
 
 def _check_header(table: Table, problem: Problem) -> None:
@@ -235,11 +246,8 @@ class Sheet:
         """All rows that are not blank, no uid twice."""
         made: list[dict[str, Any]] = []
         seen: dict[str, int] = {}
-        for number, cells in self.table.rows:
-            texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-            if all(map(is_blank, texts)):
-                continue
-            row = self.row(number, dict(zip(self.table.header, texts, strict=True)))
+        for number, cells in self._filled():
+            row = self.row(number, cells)
             if row["uid"] in seen:
                 raise self.table.refuse_cell(
                     number, "uid", row["uid"], f"stands in row {seen[row['uid']]} too: keep one"
@@ -247,6 +255,24 @@ class Sheet:
             seen[row["uid"]] = number
             made.append(row)
         return made
+
+    def refused(self, judge: Callable[[dict[str, Any]], object]) -> list[tuple[int, str]]:
+        """Number and reason of every row that cannot be read, or that the judge refuses, by itself."""
+        found = []
+        for number, cells in self._filled():
+            try:
+                judge(self.row(number, cells))
+            except DataError as error:
+                said = str(error).removeprefix(self.table.where(number)).lstrip(":, ")
+                found.append((number, said))
+        return found
+
+    def _filled(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and cells by name of every row that is not blank."""
+        for number, cells in self.table.rows:
+            texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+            if not all(map(is_blank, texts)):
+                yield number, dict(zip(self.table.header, texts, strict=True))
 
     def row(self, number: int, cells: Mapping[str, Any]) -> dict[str, Any]:
         """One row for `Study.tell`."""

@@ -21,7 +21,7 @@ from paretoscope.sheet import (
     is_blank,
     measured,
     parameters,
-    read_sheet,
+    sheet_of,
 )
 from paretoscope.study.book import Uid, group_members, group_text, with_try, without_try
 from paretoscope.study.metric import Metric
@@ -108,6 +108,17 @@ def read_summary(
     decimal: Literal[".", ","] | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of a sheet by candidate for `Study.tell`."""
+    return _summary_of(source, problem, delimiter=delimiter, decimal=decimal).rows()
+
+
+def _summary_of(
+    source: Any,  # noqa: ANN401  (as in `read_summary`)
+    problem: Problem,
+    *,
+    delimiter: str | None,
+    decimal: Literal[".", ","] | None,
+) -> Sheet:
+    """A sheet by candidate whose columns are in order, its rows not yet read."""
     table = read_table(source, delimiter=delimiter, optional={NOTE})
     header = summary_header(problem)
     for name in header:
@@ -116,7 +127,7 @@ def read_summary(
     for name in table.header:
         if name not in header:
             raise table.refuse(table.head, f"column {name!r} is none of {', '.join(header)}")
-    return _Summary(table, problem, decimal).rows()
+    return _Summary(table, problem, decimal)
 
 
 def read_either(
@@ -127,13 +138,30 @@ def read_either(
     decimal: Literal[".", ","] | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of a sheet of either kind for `Study.tell`."""
+    return either_sheet(source, problem, delimiter=delimiter, decimal=decimal).rows()
+
+
+def either_sheet(
+    source: Any,  # noqa: ANN401  (a path, a stream, a frame or rows by name)
+    problem: Problem,
+    *,
+    delimiter: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+) -> Sheet:
+    """A sheet of either kind whose columns are in order, its rows not yet read."""
     if hasattr(source, "read"):  # a stream is read once
-        source = io.StringIO(source.read())
+        source = _kept(source)
     header = read_table(source, delimiter=delimiter, optional={NOTE}).header
     if hasattr(source, "seek"):
         source.seek(0)
-    read = read_summary if is_summary(header) else read_sheet
+    read = _summary_of if is_summary(header) else sheet_of
     return read(source, problem, delimiter=delimiter, decimal=decimal)
+
+
+def _kept(source: Any) -> io.StringIO | io.BytesIO:  # noqa: ANN401  (a stream)
+    """What a stream holds, to be read as often as needed."""
+    data = source.read()
+    return io.StringIO(data) if isinstance(data, str) else io.BytesIO(data)
 
 
 def _all_columns(problem: Problem) -> set[str]:

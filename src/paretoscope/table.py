@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from paretoscope import bulk
 from paretoscope.cells import COMMA_NUMBER, INTEGER, Table, escape, numbered, read_table
 from paretoscope.errors import DataError, UsageError
 from paretoscope.study.problem import Candidates
@@ -31,7 +32,10 @@ def read_candidates(
     delimiter: str | None = None,
     decimal: Literal[".", ","] | None = None,
 ) -> Candidates:
-    """Candidates of a CSV file, a frame, columns by name, or an array (n, p) of numbers.
+    """Candidates of a file, a frame, columns by name, or an array (n, p) of numbers.
+
+    Files are CSV, Parquet (by pyarrow or polars) or an array of NumPy (.npy), which is mapped. What has
+    many rows is kept column by column, see `bulk`.
 
     Parameters
     ----------
@@ -53,6 +57,10 @@ def read_candidates(
     """
     if isinstance(source, Candidates):
         return source
+    source = bulk.loaded(source)
+    many = _many(source, id) if delimiter is decimal is None else None
+    if many is not None:
+        return many
     table = _by_array(source) if _is_array(source) else read_table(source, delimiter=delimiter)
     if not table.rows:
         raise DataError(f"{table.name} has a header and no row: give a row for each candidate")
@@ -62,6 +70,14 @@ def read_candidates(
     ids = [str(k) for k in range(len(table.rows))] if key is None else _ids(table, key)
     names = [name for name in table.header if name != key]
     return Candidates(tuple(ids), {name: _column(table, name, decimal) for name in names})
+
+
+def _many(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN401
+    """Candidates whose rows are too many to be read one by one; None for all others."""
+    if _is_array(source):
+        return bulk.from_array(source)
+    path = isinstance(source, (str, Path))
+    return bulk.from_csv(source, key) if path else bulk.from_frame(source, key)
 
 
 def _is_array(source: Any) -> bool:  # noqa: ANN401

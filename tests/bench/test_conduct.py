@@ -131,7 +131,7 @@ def test_the_same_numbers_from_other_processes(whole, tmp_path):
 def test_the_same_bits_from_a_dask_cluster(whole, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
         conduct(tiny(), wish(tmp_path, executor=f"dask://{address}"))

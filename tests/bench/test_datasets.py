@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -93,6 +94,16 @@ def test_a_mirror_without_the_file(mirror):
     del mirror
     with pytest.raises(DataError, match="404"):
         find(ENERGY)
+
+
+def test_nobody_at_the_address(nowhere, monkeypatch):
+    with socket.socket() as taken:  # bound and not listening: nothing answers there
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv(datasets.ADDRESS, f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(DataError, match="gave nothing usable") as error:
+            find(ENERGY)
+    assert "--data FOLDER" in str(error.value)
+    assert list(nowhere.iterdir()) == []
 
 
 def test_the_origin_s_names_of_columns_and_ways_of_writing_do_not_matter(energy_csv):

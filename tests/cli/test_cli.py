@@ -14,6 +14,7 @@ from paretoscope import Study
 from paretoscope.cli import COMMANDS
 from paretoscope.cli.terms import feature_spec, seconds
 from paretoscope.errors import UsageError
+from paretoscope.report.words import headline
 from tests.cli.lab import CREATE, asked, call, create, data, fill, measure, one_round
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -463,3 +464,27 @@ def test_every_command_has_help_and_json(name):
 
 def test_an_unknown_command_is_a_usage_error():
     assert "No such command" in call("frob", code=2)
+
+
+def test_exact_metrics_alone_are_certified_without_an_inequality():
+    """Nothing is noisy: the sentence names no bound, in the terminal and on the page."""
+    Path("c.csv").write_text("id,cost,gain\nA,1,1\nB,2,2\nC,3,1\n", encoding="utf-8")
+    metrics = ["-m", "cost:min::known=cost", "-m", "gain:max::exact"]
+    call("create", "e.study", "--candidates", "c.csv", *metrics)
+    with Study.open("e.study") as study:
+        study.tell(
+            [{"uid": r.uid, "gain": {"A": 1, "B": 2, "C": 1}[r.candidate]} for r in study.ask()]
+        )
+        assert study.result().pareto_set == ["A", "B"]
+        assert (
+            headline(study.snapshot()).said[1] == "From 3 measurements; every candidate is decided."
+        )
+    said = " ".join(call("result", "e.study").split())
+    assert "With probability at least 0.95 every verdict is right, from 3 measurements." in said
+
+
+def test_the_example_in_the_help_of_run_keeps_its_lines():
+    said = call("run", "--help")
+    assert "\\b" not in said
+    assert "\n  paretoscope run -L threads 1,2,4,8" in said
+    assert "\n      --epsilon 5% -- ./bench" in said

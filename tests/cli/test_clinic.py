@@ -63,6 +63,10 @@ def test_a_way_of_the_doctor_leads_to_a_certificate():
             break
     result = data("result", "w.study")
     assert result["certified"]
+    doctor = data("doctor", "w.study")["assumptions"]
+    assert result["checks"] == doctor
+    said = " ".join(call("result", "w.study").split())
+    assert all(f"{a['name']} {a['said'][:20]}" in said for a in doctor)
     assert "Ways on" not in call("doctor", "w.study")
 
 

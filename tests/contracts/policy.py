@@ -18,6 +18,7 @@ from paretoscope.policies import (
     EpsilonPAL,
     FixedDesign,
     OneShot,
+    PFIwR,
     Race,
     Racing,
     Tracking,
@@ -68,6 +69,9 @@ POLICIES = {
     "psips-certificate": PSIPS(0.1, stop="certificate", growth=0.1, max_samples=30_000),
     "psips-epsilon": PSIPS(0.1, 0.3, stop="certificate", growth=0.1),
     "epsilon-pal-reference": EpsilonPAL(0.1, bonus="reference", growth=0.0, max_rounds=90),
+    "pfiwr": PFIwR(0.1, gamma_scale=1e-5, growth=0.3, max_samples=10**6),
+    "pfiwr-epsilon": PFIwR(0.1, 0.3, gamma_scale=1e-5, growth=0.2),
+    "pfiwr-one-by-one": PFIwR(0.1, gamma_scale=1e-4, growth=0.0, max_rounds=60),
 }
 KNOWN_NOISE_ONLY = {
     "gege-corrected",
@@ -81,6 +85,9 @@ KNOWN_NOISE_ONLY = {
     "pal-reference",
     "epsilon-pal",
     "epsilon-pal-reference",
+    "pfiwr",
+    "pfiwr-epsilon",
+    "pfiwr-one-by-one",
     "psips",
     "psips-one-by-one",
     "psips-correlated",

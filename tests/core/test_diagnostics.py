@@ -128,11 +128,28 @@ def test_trend_is_the_regression_with_a_mean_for_each_arm():
     )
 
 
-def test_copies_are_named_unless_values_come_in_steps():
+def test_equal_rows_are_named_and_their_share_is_told():
     Y = np.random.default_rng(7).standard_normal((20, 2))
     Y[13] = Y[4]
-    assert [rows.tolist() for rows in diagnostics.copies(Y)] == [[4, 13]]
-    assert diagnostics.copies(np.round(Y)) == []
+    assert [rows.tolist() for rows in diagnostics.equal_rows(Y)] == [[4, 13]]
+    assert diagnostics.repeats(Y) == 0.1
+    assert diagnostics.repeats(np.round(Y)) > diagnostics.STEPS
+    assert diagnostics.equal_rows(np.empty((0, 2))) == []
+
+
+def test_an_instrument_that_hangs_is_found_and_values_in_steps_are_not():
+    """Rounded noise: steps of a fiftieth to twice its scale, 500 rounds of each, level .05."""
+    rng = np.random.default_rng(9)
+    arms = np.concatenate([rng.permutation(8) for _ in range(25)])
+    for step in (0.02, 0.2, 1.0, 2.0):
+        Y = step * np.round(rng.standard_normal((500, 200)) / step)
+        at_most(sum(diagnostics.longest_run(arms, y).p <= LEVEL for y in Y), 500, LEVEL)
+    y = rng.standard_normal(200)
+    y[90:94] = y[90]
+    assert diagnostics.longest_run(arms, y)[:2] == (90, 4)
+    assert diagnostics.longest_run(arms, y).p == pytest.approx(200 * (2 / 198) ** 3)
+    assert diagnostics.longest_run(np.repeat(np.arange(8), 25), y)[:2] == (0, 1)  # one arm
+    assert diagnostics.longest_run(arms, np.ones(200)).p == 1.0
 
 
 def test_an_exchange_is_found_and_healthy_rounds_show_none():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -432,3 +433,12 @@ def test_a_hundred_thousand_events_are_read_quickly(path):
 def test_records_must_be_given_as_dicts(path):
     with open_ledger(path, create=True) as ledger, pytest.raises(UsageError, match="not str: 'a'"):
         ledger.append("a", expect=0)
+
+
+def test_a_ledger_that_is_forgotten_closes_its_connection(tmp_path):
+    ledger = SqliteLedger(tmp_path / "w.study", create=True)
+    connection = ledger._connection
+    del ledger
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -21,6 +21,7 @@ from paretoscope.policies import (
     FixedDesign,
     Noise,
     OneShot,
+    PFIwR,
     Race,
     Racing,
     Setting,
@@ -82,6 +83,8 @@ def policies_for(setting):
     some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
     some.append(PSIPS(0.1, stop="certificate", max_samples=CAP, growth=0.5))
     if not setting.noise.unknowns.any():
+        if setting.zeta is None:
+            some.append(PFIwR(0.1, gamma_scale=1e-7, max_samples=CAP, growth=0.7))
         some.append(PAL(0.1, max_samples=CAP, growth=0.3))
         some.append(EpsilonPAL(0.1, max_samples=CAP, growth=1.0, max_rounds=20))
     if not setting.noise.unknowns.any() and setting.zeta is None:

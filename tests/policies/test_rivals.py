@@ -19,6 +19,7 @@ from paretoscope.policies import (
     PSIPS,
     EpsilonPAL,
     Noise,
+    PFIwR,
     Race,
     Racing,
     StopReason,
@@ -162,6 +163,21 @@ def test_psips_is_its_twin(seed):
     first = policy.allocate(policy.init(setting))
     expected = rivals.psips(Y, X, sigma, R, 0.1, seed, first, policy.growth, 300)
     same(policy, setting, Y, expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pfiwr_is_its_twin(seed):
+    rng = np.random.default_rng([seed, 8])
+    K, d = int(rng.integers(3, 8)), int(rng.integers(1, 4))
+    sigma, epsilon = rng.uniform(0.5, 1.5, d), rng.uniform(0.5, 1.5, d) * (seed % 2)
+    X, Y = linear_values(seed, K, 2, d, 700)
+    X = X if seed % 3 else np.column_stack([X, X.sum(axis=1)])  # three columns of rank two
+    growth, cap = 0.1 * (seed % 4), 600 if seed % 4 else 150
+    scale = float(rng.uniform(3e-6, 3e-5 if growth else 6e-6))
+    policy = PFIwR(0.1, gamma_scale=scale, theta_max=2.0, growth=growth, max_samples=cap)
+    setting = study(X, d=d, noise=Noise(sigma), epsilon=epsilon, seed=seed)
+    args = (X, sigma, 0.1, epsilon.tolist(), scale, seed, 2.0, growth, cap)
+    same(policy, setting, Y, rivals.pfiwr(Y, *args))
 
 
 def test_the_ellipsoid_is_its_formula():
@@ -321,6 +337,7 @@ CERTIFIED = {
 KERNEL = {
     "pal": PAL(0.1, 0.05, growth=0.1),
     "epsilon-pal": EpsilonPAL(0.1, 0.05, growth=0.3),
+    "pfiwr": PFIwR(0.1, 0.05, gamma_scale=1e-6, growth=0.3),
 }
 ALL = (CERTIFIED | KERNEL) | {
     "psips posterior": PSIPS(0.1, growth=0.3),
@@ -357,7 +374,7 @@ def test_exact_metrics_alone_and_beside_noisy_ones(name):
     assert answer(policy, beside, mu, [0.1, 0.0]).answer.tolist() == [True, False, True, False]
 
 
-@pytest.mark.parametrize("name", [*CERTIFIED, "pal"])
+@pytest.mark.parametrize("name", [*CERTIFIED, "pal", "pfiwr"])
 def test_ties_and_duplicates_are_near(name):
     mu = [[1, 1], [1, 1], [0, 0], [1, 1]]
     verdict = answer(ALL[name], study(K=4, noise=noise_for(name)), mu, 0.1, most=400)
@@ -377,7 +394,16 @@ def test_epsilon_pal_keeps_a_cover():
 
 
 @pytest.mark.parametrize(
-    "kind", [Race, Racing, APE, PAL, EpsilonPAL, partial(PSIPS, stop="certificate")]
+    "kind",
+    [
+        Race,
+        Racing,
+        APE,
+        PAL,
+        EpsilonPAL,
+        partial(PSIPS, stop="certificate"),
+        partial(PFIwR, gamma_scale=1e-6),
+    ],
 )
 def test_ties_without_a_tolerance_end_at_the_cap(kind):
     policy = kind(0.1, max_samples=500)

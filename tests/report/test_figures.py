@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import paretoscope as ps
 from paretoscope.cli import main
 from paretoscope.errors import UsageError
 from paretoscope.report import figures
@@ -125,3 +128,32 @@ def test_the_command_writes_each_format(tmp_path, monkeypatch):
     assert "html, png, svg" in call("report", "w.study", "p.gif", code=2)
     assert "the study itself" in call("report", "w.study", "w.study", "--force", code=2)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["p.png", "w.html", "w.study", "w.svg"]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_logarithmic_axis_has_a_few_plain_numbers(wide):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+
+    runtimes = np.geomspace(2.0, 90.0, 6) if wide else np.linspace(2.0, 3.1, 6)
+    study = ps.Study.create(
+        None,
+        candidates={"x": list(range(6))},
+        metrics=["time:min:ms:log", "size:min"],
+        budget=60,
+    )
+    rows = study.ask()
+    told = [(r.uid, int(r.candidate), 1 + 1e-3 * k) for k, r in enumerate(rows)]
+    study.tell([{"uid": u, "time": runtimes[c] * f, "size": c * f} for u, c, f in told])
+    figure = study.plot.front()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    axis = figure.axes[0].xaxis
+    texts = [tick.get_text() for tick in axis.get_ticklabels() if tick.get_text()]
+    assert all(re.fullmatch(r"[0-9.]+", text) for text in texts), texts
+    assert not any(tick.get_text() for tick in axis.get_ticklabels(minor=True))
+    boxes = sorted(
+        (t.get_window_extent(renderer) for t in axis.get_ticklabels() if t.get_text()),
+        key=lambda box: box.x0,
+    )
+    assert len(boxes) >= 3
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes)), "labels overlap"

@@ -150,7 +150,13 @@ def test_nothing_is_fetched(linear, chromium, tmp_path):
     visit = Visit(chromium, offline=True)
     asked = []
     visit.page.on("request", lambda request: asked.append(request.url))
-    visit.open(written.as_uri())
+    page = visit.open(written.as_uri())
+    buttons = (
+        "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title ?? b.ariaLabel)"
+    )
+    offered = page.evaluate(buttons)
+    assert "Zoom in" in offered
+    assert not [name for name in offered if re.search("(?i)share|cloud|studio|send", name)]
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     head = html.unescape(written.read_text().partition("<style>")[0])
     assert re.search(r"default-src 'none'; script-src 'sha256-", head)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies import GEGE, FixedDesign, Race, Uniform
-from paretoscope.study import assumptions
+from paretoscope.study import assumptions, evidence
 from paretoscope.study.assumptions import LEVEL, LINEAR
 from paretoscope.study.book import Uid
 from paretoscope.study.metric import Metric
@@ -207,6 +210,23 @@ def crooked(seed):
     return result, bad, bad
 
 
+def crooked_grid(seed):
+    """Four levels of three columns: an optimal design stands on the corners, where any bend is straight."""
+    x = np.array([*product(np.linspace(-1.0, 1.0, 4), repeat=3)])
+    slope = np.random.default_rng([98, seed]).standard_normal((3, 2))
+    mu = x @ (slope / np.linalg.norm(slope, axis=0))
+    mu[:, 0] -= 0.5 * np.square(x).sum(axis=1)
+    mu[:, 1] -= 0.5 * np.square(x[:, 0])
+    columns = {name: x[:, c].tolist() for c, name in enumerate("abc")}
+    study = fresh(
+        candidates=columns, features=[*columns], metrics=pair(), delta=DELTA, epsilon=0.1, seed=seed
+    )
+    measure(study, mu, np.random.default_rng([13, seed]))
+    result = study.result()
+    bad = wrong(result.verdict, mu, 0.1)
+    return result, bad, bad
+
+
 def understated(seed):
     """Twelve near ties in four metrics, and twice the noise that was declared."""
     front = 10.0 * ties()[:12]
@@ -296,7 +316,9 @@ def exchanged(seed):
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("run", [crooked, understated, drifting, hand_picked, exchanged])
+@pytest.mark.parametrize(
+    "run", [crooked, crooked_grid, understated, drifting, hand_picked, exchanged]
+)
 def test_a_broken_assumption_certifies_no_more_wrong_answers_than_delta(run, runs):
     trusted, naive = count_wrong(runs, run)
     print(f"{run.__name__}: {trusted} trusted and wrong, {naive} wrong unchecked, of {runs}")
@@ -357,6 +379,92 @@ def test_a_copied_row_and_an_exchange_are_named_by_their_requests():
     assert set(found["copies"].rows) == set(same)
     assert set(found["exchange"].rows) == {one, two}
     assert found["exchange"].verdict == "noticed"
+
+
+def test_a_bend_that_only_its_own_test_sees_is_refused():
+    """Twenty studies of a bend of a quarter of the noise on a grid; all directions at once see few."""
+    x = np.array([*product(np.linspace(-1.0, 1.0, 4), repeat=3)])
+    columns = {name: x[:, c].tolist() for c, name in enumerate("abc")}
+    mu = np.column_stack([x[:, 0] - 0.025 * np.square(x).sum(axis=1), x[:, 1] - x[:, 2]])
+    looks = FixedDesign(delta=DELTA, budget=600, looks=1)
+    settings = {"candidates": columns, "features": [*columns], "metrics": pair(), "method": looks}
+    bent = in_all_directions = 0
+    for seed in range(20):
+        study = fresh(**settings, seed=seed)
+        measure(study, mu, np.random.default_rng([14, seed]))
+        (span,) = study._course.spans(study._book)
+        found = evidence.fit_test(study.problem, span.tally, LEVEL)
+        left = evidence._fitted(study.problem, span.tally).left
+        p = stats.f.sf(found.F, left.df_lack, left.df_pure)
+        bent += bool(found.rejected.any())
+        in_all_directions += bool((p <= LEVEL / 4).any())
+    assert bent >= 2 * in_all_directions
+    at_least(bent, 20, 0.75)
+
+
+def odd_study(odd):
+    """Three rounds of a race, the last of which is told as ``odd`` of its rows and the earlier ones says."""
+    mu = ties(4, 0.05)
+    race = Race(DELTA, epsilon=0.001, first=5, ratio=2.0, max_rounds=4)
+    study = fresh(candidates={"a": list(range(8))}, metrics=pair(), method=race)
+    rng, told = np.random.default_rng(4), []
+    for turn in range(3):
+        batch = study.ask()
+        Y = mu[[int(r.candidate) for r in batch]] + SIGMA * rng.standard_normal((len(batch), 2))
+        pairs = zip(batch, Y.tolist(), strict=True)
+        rows = [{"uid": r.uid, "y1": a, "y2": b} for r, (a, b) in pairs]
+        study.tell(odd(rows, told) if turn == 2 else rows)
+        told += rows
+    return {a.name: a for a in study.result().assumptions}
+
+
+def test_rows_copied_from_another_sheet_are_named():
+    def odd(rows, told):
+        for row, old in zip(rows[:5], told[:5], strict=True):
+            row |= {"y1": old["y1"], "y2": old["y2"]}
+        return rows
+
+    found = odd_study(odd)["copies"]
+    assert found.verdict == "noticed"
+    assert len(found.rows) == 10
+    assert found.said.startswith("5 measurements were told more than once: r0c")
+    assert "copies" not in odd_study(lambda rows, _: rows)
+
+
+def test_an_instrument_that_hangs_is_named_by_its_requests():
+    def odd(rows, _):
+        for row in rows[4:9]:
+            row["y2"] = rows[4]["y2"]
+        return rows
+
+    found = odd_study(odd)["stuck"]
+    assert found.verdict == "noticed"
+    assert len(found.rows) == 5
+    assert found.said.startswith(f"y2 is the same 5 times in a row, from {found.rows[0]} to ")
+
+
+def test_a_misfit_is_told_where_it_is_worst():
+    """The peak of a hill, in a metric to maximise and in one to minimise."""
+    x = np.linspace(-1.0, 1.0, 21)
+    study = fresh(
+        candidates={"x": x.tolist()},
+        features=["x"],
+        metrics=[Metric("up"), Metric("down", "min", unit="s")],
+        method=FixedDesign(delta=DELTA, budget=200, looks=1),
+    )
+    rng = np.random.default_rng(0)
+    rows = []
+    for r in study.ask():
+        at = x[int(r.candidate)]
+        luck = SIGMA * rng.standard_normal(2)
+        rows.append({"uid": r.uid, "up": at + luck[0], "down": at - 2 * at**2 + luck[1]})
+    study.tell(rows)
+    said = next(a.said for a in study.result().assumptions if a.name == LINEAR)
+    assert said.startswith("the linear model does not fit down (p = ")
+    first = said.partition("most at ")[2].split(", ")[0]
+    name, _, rest = first.partition(" (")
+    assert abs(x[int(name)]) < 0.35  # the ends are pulled most, and the fit goes through them
+    assert rest.endswith(" s above the fit)")
 
 
 def test_a_known_misfit_widens_the_verdicts_and_the_test_allows_for_it():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,17 @@ def test_features_are_stated_and_used():
     bare = fresh(candidates={"a": [1.0, 2.0, 4.0]}, features=["a"], intercept=False, epsilon=0.5)
     assert bare.problem.setting.X.shape == (3, 1)
     assert fresh(epsilon=0.5).problem.setting.X is None
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ({"epsilon": {"y": 1}}, "goes into Metric(epsilon=...)"),
+        ({"epsilon": "2%"}, "epsilon '2%' is no number"),
+        ({"delta": "small", "epsilon": 1}, "delta 'small' is no number"),
+        ({"budget": "many"}, "budget 'many' is no number"),
+    ],
+)
+def test_terms_are_numbers(term, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        Study.create(None, candidates={"x": [1, 2]}, metrics=["y:max"], **term)

@@ -14,15 +14,16 @@ from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
 from paretoscope.policies.tracking import Tracking
 from paretoscope.policies.uniform import Uniform
+from paretoscope.study.checks import check_points, room_for_design
 from paretoscope.study.methods import (
     Wishes,
-    check_points,
     check_terms,
     choose,
     method_from_plain,
@@ -55,6 +56,7 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         EpsilonPAL(0.1, 0.2, max_rounds=5),
         PSIPS(0.1, correlation=((1, 0.5), (0.5, 1)), max_samples=90),
         PSIPS(0.1, 0.2, stop="certificate"),
+        PFIwR(0.1, 0.2, gamma_scale=1e-4, theta_max=3.0),
     ],
 )
 def test_methods_are_written_down_and_read_back(policy):
@@ -108,12 +110,17 @@ def test_what_auto_chooses_for_a_budget_and_why():
     wishes = {"epsilon": 0.05, "delta": 0.1}
     for setting, kinds in ((KNOWN, [Race]), (LINE, [GEGE, Tracking])):
         needs = [predicted_need(kind(0.1, 0.05), setting) for kind in kinds]
-        for kind, need in zip(kinds, needs, strict=True):
-            enough = choose(setting, Wishes(**wishes, budget=need))
-            assert enough.policy == kind(0.1, 0.05, max_samples=need)
+        budgets = [
+            next(T for T in range(n, 3 * n) if room_for_design(setting, T) >= n) for n in needs
+        ]
+        for kind, need, budget in zip(kinds, needs, budgets, strict=True):
+            enough = choose(setting, Wishes(**wishes, budget=budget))
+            capped = room_for_design(setting, budget)
+            assert enough.policy == kind(0.1, 0.05, max_samples=capped)
             assert f"{need} measurements should do" in enough.reason
-        short = choose(setting, Wishes(**wishes, budget=min(needs) - 1, batches=4))
-        assert short.policy == FixedDesign(**wishes, budget=min(needs) - 1, looks=4)
+        short = choose(setting, Wishes(**wishes, budget=budgets[0] - 1, batches=4))
+        room = room_for_design(setting, budgets[0] - 1)
+        assert short.policy == FixedDesign(**wishes, budget=room, looks=4)
         assert f"{min(needs)} would be needed" in short.reason
     blind = choose(UNKNOWN, Wishes(epsilon=0.5, budget=1000))
     assert isinstance(blind.policy, FixedDesign)
@@ -153,6 +160,7 @@ def test_terms_that_would_never_end_are_refused():
         APE(0.1),
         PAL(0.1),
         PSIPS(0.1),
+        PFIwR(0.1, gamma_scale=1e-6),
         Tracking(0.1),
     ):
         with pytest.raises(UsageError, match="give an epsilon, max_samples or max_rounds"):
@@ -161,18 +169,35 @@ def test_terms_that_would_never_end_are_refused():
         check_terms(Uniform(3), KNOWN)
 
 
-def test_check_points_where_the_design_cannot_test_the_fit():
+def test_check_points_where_the_design_leaves_candidates_out():
     X = np.column_stack([np.ones(30), np.linspace(-1, 1, 30)])
     line = Setting(K=30, d=1, noise=Noise(np.ones(1)), X=X)
     ends = np.zeros(30, dtype=np.int64)
-    ends[[0, -1]] = 10
+    ends[[0, -1]] = 5
     assert check_points(line, ends) == 6
-    assert check_points(line, ends * 5) == 20
-    ends[15] = 10
-    assert check_points(line, ends) == 6  # one degree only for the fit
-    spread = np.zeros(30, dtype=np.int64)
-    spread[:5] = 2
-    assert check_points(line, spread) == 0  # 3 degrees for the fit, 5 within
-    spread[4] = 1
-    assert check_points(line, spread) == 6
+    assert check_points(line, ends * 2) == 10
+    assert check_points(line, ends * 5) == 12
+    assert check_points(line, ends * 10) == 20
+    assert check_points(line, ends * 10, 0.1) == 12
+    corners = np.zeros(30, dtype=np.int64)
+    corners[:8] = 20  # plenty of degrees of freedom, and nothing known of the others
+    assert check_points(line, corners) == 32
+    all_of_them = np.full(30, 2)
+    assert check_points(line, all_of_them) == 0  # 28 degrees for the fit, 30 within
+    assert check_points(line, np.ones(30, dtype=np.int64)) == 12
+    three = replace(line, K=3, X=X[[0, 15, 29]])
+    assert check_points(three, np.full(3, 10)) == 12  # one degree only for the fit
     assert check_points(replace(line, X=None), ends) == 0
+
+
+@pytest.mark.parametrize("budget", [20, 57, 120, 1000])
+def test_check_points_are_paid_from_the_budget(budget):
+    x = np.linspace(-1.0, 1.0, 30)
+    line = Setting(K=30, d=1, noise=Noise(np.full(1, np.nan)), X=np.column_stack([x**0, x]))
+    design = choose(line, Wishes(epsilon=0.1, budget=budget)).policy.budget
+    pulls = np.zeros(30, dtype=np.int64)
+    for more in range(2):
+        pulls[0] = design + more
+        assert (design + more + check_points(line, pulls) <= budget) == (more == 0)
+    free = replace(line, X=None)
+    assert choose(free, Wishes(epsilon=0.1, budget=budget + 60)).policy.budget == budget + 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import shlex
+import re
 import sys
 import tomllib
 from importlib import import_module
@@ -17,6 +17,9 @@ from paretoscope.bench.experiment import Entrant, Experiment, Value
 from paretoscope.core.gaps import Complexity
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Policy
+
+# a setting with a text between quotes is one word, the quotes stay: TOML wants them
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
 
 
 def policy_of(
@@ -79,7 +82,7 @@ def stranger(words: str) -> Entrant:
     >>> stranger("mine:Greedy width=0.5 name='so called'").settings
     {'width': 0.5, 'name': 'so called'}
     """
-    policy, *pairs = shlex.split(words, posix=False)
+    policy, *pairs = _WORD.findall(words) or [""]
     settings = dict(_setting(pair, words) for pair in pairs)
     return Entrant(policy.partition(":")[2] or policy, policy, settings)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paretoscope.bench import sketch
 from paretoscope.bench.experiment import Experiment
 from paretoscope.bench.looks import RC, Look, looks_of
+from paretoscope.bench.rows import missed, ran
 from paretoscope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,40 +94,42 @@ def _worlds(rows: Sequence[Row]) -> list[str]:
 
 def _of(rows: Sequence[Row], world: str, policy: str) -> list[Row]:
     """Rows of a policy in a world that were run."""
-    return [r for r in rows if r["world"] == world and r["policy"] == policy and r["runs"] != "0"]
+    return [r for r in rows if r["world"] == world and r["policy"] == policy and ran(r)]
 
 
 def _lines(
-    experiment: Experiment, rows: Sequence[Row], y: str, band: Callable[[Row], tuple[float, float]]
+    experiment: Experiment,
+    rows: Sequence[Row],
+    point: Callable[[Row], tuple[float, float, float]],
+    *,
+    share: bool,
 ) -> tuple[Figure, list[Axes]]:
-    """A line per policy with a band, its name at its right end."""
+    """A line per policy with a band (level, low, high), its name at its right end."""
     worlds = _worlds(rows)
     looks = looks_of(row["policy"] for row in rows)
-    figure, axes = _panels(worlds, sharey=y == "error")
+    figure, axes = _panels(worlds, sharey=share)
     for axis, world in zip(axes, worlds, strict=True):
         ends: list[tuple[str, Look, float, float]] = []
         for policy, look in looks.items():
             mine = _of(rows, world, policy)
             if mine:
                 x = [float(row[experiment.axis]) for row in mine]
-                level = [float(row[y]) for row in mine]
-                _line(axis, x, level, [band(row) for row in mine], look)
-                ends.append((policy, look, x[-1], level[-1]))
+                points = [point(row) for row in mine]
+                _line(axis, x, points, look)
+                ends.append((policy, look, x[-1], points[-1][0]))
         _log_ticks(axis)
         axis.set_xlabel(experiment.label)
-        if y != "error":
-            axis.set_yscale("log")
-        else:
+        if share:
             axis.set_ylim(-0.02, 1.02)
+        else:
+            axis.set_yscale("log")
         _name_ends(axis, ends)
     return figure, axes
 
 
-def _line(
-    axis: Axes, x: list[float], y: list[float], band: list[tuple[float, float]], look: Look
-) -> None:
+def _line(axis: Axes, x: list[float], points: list[tuple[float, float, float]], look: Look) -> None:
     """One line with its band."""
-    low, high = [b[0] for b in band], [b[1] for b in band]
+    y, low, high = ([point[k] for point in points] for k in range(3))
     axis.fill_between(x, low, high, color=look.colour, alpha=0.13, linewidth=0)
     face = look.colour if look.filled else "white"
     axis.plot(x, y, color=look.colour, marker=look.mark, linestyle=look.dash, markerfacecolor=face)
@@ -174,21 +177,22 @@ def apart(heights: Sequence[float], least: float = _CROWDED) -> list[float]:
 
 def _error_lines(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Misidentification with exact 95 % intervals."""
-    figure, axes = _lines(
-        experiment, rows, "error", lambda r: (float(r["error_low"]), float(r["error_high"]))
-    )
+    figure, axes = _lines(experiment, rows, missed, share=True)
     axes[0].set_ylabel("misidentification rate")
     return figure
 
 
 def _pulls_lines(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """Mean pulls; the band holds nine runs of ten."""
-    figure, axes = _lines(
-        experiment, rows, "pulls_mean", lambda r: (float(r["pulls_q05"]), float(r["pulls_q95"]))
-    )
+    figure, axes = _lines(experiment, rows, _mean_and_ends, share=False)
     for axis in axes[::2]:
         axis.set_ylabel("measurements until the stop")
     return figure
+
+
+def _mean_and_ends(row: Row) -> tuple[float, float, float]:
+    """Mean pulls, and what 5 and 95 of 100 runs need."""
+    return float(row["pulls_mean"]), float(row["pulls_q05"]), float(row["pulls_q95"])
 
 
 def _pulls_boxes(_: Experiment, rows: Sequence[Row]) -> Figure:
@@ -286,8 +290,8 @@ def _error_bars(_: Experiment, rows: Sequence[Row]) -> Figure:
 
 def _whisker(axis: Axes, row: Row, place: int, look: Look) -> None:
     """One rate with its interval."""
-    rate = float(row["error"])
-    reach = [[rate - float(row["error_low"])], [float(row["error_high"]) - rate]]
+    rate, low, high = missed(row)
+    reach = [[rate - low], [high - rate]]
     axis.errorbar(
         [rate], [place], xerr=reach, color=look.colour, marker=look.mark, capsize=2.5, markersize=5
     )

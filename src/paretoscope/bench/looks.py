@@ -28,6 +28,7 @@ _FAMILY: Mapping[str, tuple[str, str]] = {
     "EGE-SR": (PURPLE, "^"),
     "Uniform": (GREY, "v"),
     "OneShot": (GREEN, "D"),
+    "FixedDesign": (BLACK, "h"),
     "Race": (GREEN, "s"),
     "Racing": (ORANGE, "P"),
     "APE": (RED, "^"),

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from paretoscope.bench.grid import Cell
@@ -93,10 +94,15 @@ def write_results(
 
 
 def _spent(cell: Cell, found: Sequence[Found]) -> dict[str, Any]:
-    """Seconds of a cell: mean and smallest of each kind, over how many."""
+    """Seconds of a cell: mean, median and smallest of each kind, over how many."""
     named = {"world": cell.world.name, "value": cell.value, "policy": cell.entrant.name}
     spent = {
-        kind: {"mean": _short(sum(s) / len(s)), "least": _short(min(s)), "of": len(s)}
+        kind: {
+            "mean": _short(sum(s) / len(s)),
+            "median": _short(median(s)),
+            "least": _short(min(s)),
+            "of": len(s),
+        }
         for kind, s in seconds_of(found).items()
         if s
     }

@@ -21,6 +21,7 @@ COMMANDS = {
     "status": Entry(_LOOK, "Where the study stands, and what comes next."),
     "result": Entry(_LOOK, "Verdicts, estimates and the certificate."),
     "report": Entry(_PICTURE, "The study as one page that opens offline."),
+    "serve": Entry("paretoscope.cli.serve", "Studies in a browser, live while others measure."),
     "pending": Entry(_LAB, "Requests that are out, nothing told yet."),
     "release": Entry(_LAB, "Give requests back: they are asked again."),
     "withdraw": Entry(_LAB, "Write requests off: they will never be told."),
@@ -49,7 +50,8 @@ Exit codes:
 _HELP = """Find the Pareto set among candidates with noisy metrics, from few measurements.
 
 \b
-paretoscope run -L level 1,6,9 -m wall:min:ms:log -m size:min::exact --epsilon wall=5% -- ./bench {level}
+paretoscope run -L level 1,6,9 -m wall:min:ms:log -m size:min::exact \\
+    --epsilon wall=5% -- ./bench {level}
 
 \b
 paretoscope create lab.study --candidates c.csv -m yield:max --epsilon 0.05

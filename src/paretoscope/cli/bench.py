@@ -1,4 +1,4 @@
-"""Commands that run the experiments of the paper: bench list, run, compare."""
+"""Commands that run the experiments of the paper: bench list, run, compare, page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from paretoscope.bench import experiment, figures, store
+from paretoscope.bench import experiment, figures, page, store
 from paretoscope.bench.conduct import Step, Wish, conduct
 from paretoscope.bench.contrast import Contrast, contrast
 from paretoscope.bench.entrants import stranger
@@ -25,6 +25,7 @@ _HELP = """Run the experiments of the GEGE paper, and compare results (each comm
 paretoscope bench list
 paretoscope bench run figure1 --runs 20
 paretoscope bench compare bench shipped
+paretoscope bench page
 """
 
 
@@ -189,6 +190,26 @@ def compare_command(
     else:
         _say(found)
     ctx.exit(UNCERTIFIED if any(c.differences for c in found) else 0)
+
+
+@bench_command.command("page")
+@click.argument("results", default=store.SHIPPED)
+@click.option("--out", default=".", metavar="DIR", help="Where the page goes (here).")
+@json_option
+def page_command(results: str, out: str, *, as_json: bool) -> None:
+    """Write reproduction.md: the paper beside a folder of results.
+
+    All experiments must have been run. The figures go to a folder beside the page.
+    """
+    shelf, folder = page.shelf_of(results), Path(out)
+    text = page.written(shelf)
+    made = page.draw_all(shelf, folder)
+    store.write_whole(folder / "reproduction.md", text)
+    told = [str(path) for path in (folder / "reproduction.md", *made)]
+    if as_json:
+        show.emit({"files": told})
+    else:
+        show.paragraph(", ".join(told))
 
 
 def _say(found: list[Contrast]) -> None:

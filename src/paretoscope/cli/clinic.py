@@ -16,8 +16,6 @@ from paretoscope.study.assumptions import EQUAL, LINEAR, Assumption, plain
 from paretoscope.study.exchange import Finding, examine
 from paretoscope.study.remedy import Proposal
 
-_MARKS = {"holds": "ok", "broken": "BROKEN", "noticed": "LOOK", "untested": "untested"}
-
 
 @click.command("doctor")
 @study_argument
@@ -44,7 +42,7 @@ def doctor_command(ctx: click.Context, where: str, *, as_json: bool) -> None:
         show.emit({"sound": sound, "broken": broken, **checks})
     else:
         _say_checks(findings)
-        _say_assumptions(found)
+        show.assumptions(found, "What the certificate assumes")
         _say_ways(where, ways)
     ctx.exit(STORE if not sound else UNCERTIFIED if broken else 0)
 
@@ -79,16 +77,6 @@ def _say_checks(findings: list[Finding]) -> None:
     )
     sound = all(finding.fine for finding in findings)
     click.echo("The study is whole." if sound else "The study is damaged: restore a copy.")
-
-
-def _say_assumptions(found: tuple[Assumption, ...]) -> None:
-    """What the certificate assumes, each with its test, its verdict and the remedy."""
-    if not found:
-        return
-    click.echo("\nWhat the certificate assumes:")
-    show.facts([(f"{_MARKS[a.verdict]:8}  {a.name}", show.sentence(a)) for a in found])
-    if any(a.verdict == "broken" for a in found):
-        click.echo("Nothing is certified while an assumption is broken.")
 
 
 def _say_ways(where: str, ways: list[Proposal]) -> None:

@@ -87,9 +87,8 @@ def _draw(status: Status) -> None:
 def _say_next(where: str, status: Status, ran: Ran | None, again: str) -> None:
     """What to do now."""
     if status.stop is not None:
-        click.echo(
-            f"The study is in {where}; to look again: paretoscope result {shlex.quote(where)}"
-        )
+        show.paragraph(f"The study is in {where}; to look again:")
+        click.echo(f"  paretoscope result {shlex.quote(where)}")
         return
     why = {
         None: "Interrupted",

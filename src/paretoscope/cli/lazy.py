@@ -14,6 +14,8 @@ from paretoscope.errors import DataError, LedgerError, ParetoscopeError, UsageEr
 # What a script can rely on.
 DONE, USAGE, UNCERTIFIED, DATA, STORE, OUTSTANDING, WORKERS = 0, 2, 3, 4, 5, 6, 7
 INTERRUPTED = 130  # as a shell says it
+# Commands with a display of their own.
+_SHOWING = {"run", "serve", "bench"}
 _BLAME = {UsageError: USAGE, DataError: DATA, LedgerError: STORE, WorkersLost: WORKERS}
 
 
@@ -60,10 +62,17 @@ class LazyGroup(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without ± shows a question mark
             sys.stdout.reconfigure(errors="replace")
         try:
-            return super().invoke(ctx)
+            if {*sys.argv[1:2]} & _SHOWING:
+                return super().invoke(ctx)
+            from paretoscope.cli.busy import busy  # noqa: PLC0415  (the help needs none of it)
+
+            with busy():
+                return super().invoke(ctx)
         except ParetoscopeError as error:
             code = next((code for kind, code in _BLAME.items() if isinstance(error, kind)), 1)
             fail(f"{error} (nothing was stored)" if code == DATA else error, code)
+        except KeyboardInterrupt:  # of a run that had not begun, or of anything else
+            fail("interrupted", INTERRUPTED)
         except BrokenPipeError:
             raise  # the reader has gone: click knows what to do
         except OSError as error:

@@ -112,8 +112,8 @@ class Live:
         """What is certainly in, or else what looks best."""
         standing = self.study.standing()
         if standing.front:
-            return f"front so far {', '.join(standing.front)}"
-        return f"best guess {', '.join(self.guess)}" if self.guess else ""
+            return f"front so far {show.listed(standing.front)}"
+        return f"best guess {show.listed(self.guess)}" if self.guess else ""
 
     def _left(self) -> str:
         """The time that is left: of the budget or the limit, else of this round."""

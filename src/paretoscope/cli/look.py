@@ -17,14 +17,18 @@ from paretoscope.cli.options import json_option, study_argument
 from paretoscope.cli.target import check_target
 from paretoscope.study import Metric, Problem, Request, Result, Status, Study
 from paretoscope.study.assumptions import plain
+from paretoscope.study.columns import Joined, RowNumbers
 from paretoscope.study.forecast import as_measured
 from paretoscope.study.methods import predicted_need
+from paretoscope.study.result import MOST_DRAWN
 from paretoscope.study.speech import SHORT, estimates
 from paretoscope.table import write_table
 
 # Candidates with their P(in the front) that a status lists.
 _LIKELIEST = 8
 _CHANCE = "P(front)*"
+# Candidates that a terminal lists; of more, those of the front.
+_LISTED = 1000
 # Metrics side by side on a terminal of 80 columns.
 _ABREAST = 3
 
@@ -89,9 +93,15 @@ def _say_status(where: str, study: Study, status: Status, upcoming: Sequence[Req
             for name, chance in status.front[:_LIKELIEST]
         ]
         draw_estimates(status.result, ["likeliest", _CHANCE, "verdict"], likeliest)
+        drawn = f", of the {MOST_DRAWN:,} candidates nearest the front" if _is_many(study) else ""
         show.paragraph(
-            "* P(in the front) of a flat-prior t posterior: for orientation, not a guarantee"
+            f"* P(in the front) of a flat-prior t posterior{drawn}: for orientation, not a guarantee"
         )
+
+
+def _is_many(study: Study) -> bool:
+    """Whether the chances are not drawn for all candidates."""
+    return study.problem.K > MOST_DRAWN
 
 
 def _state(status: Status) -> str:
@@ -260,23 +270,29 @@ def say_result(status: Status, *, everything: bool) -> None:
 
 def draw_verdicts(result: Result, *, everything: bool) -> int:
     """The table of candidates with their estimates; how many were left out because they are out."""
-    ids = result.problem.candidates.ids
-    rows = [
-        [name, SHORT[result.status[k]], str(int(result.counts[k]))]
-        for k, name in enumerate(ids)
-        if everything or result.status[k] != "rejected"
-    ]
+    ids, K = result.problem.candidates.ids, result.problem.K
+    wanted = np.ones(K, dtype=bool) if everything else ~result.verdict.rejected
+    kept = np.flatnonzero(wanted)
+    listed = kept if len(kept) <= _LISTED else np.flatnonzero(result.verdict.answer)[:_LISTED]
+    rows = [[ids[k], SHORT[result.status[k]], str(int(result.counts[k]))] for k in listed.tolist()]
     if rows:
         draw_estimates(result, [named(result.problem), "verdict", "n"], rows)
-    return len(ids) - len(rows)
+    if len(listed) < len(kept):
+        missing = show.count(len(kept) - len(listed), "candidate")
+        show.paragraph(f"{missing} more than a terminal can show: --csv FILE has all of them.")
+    return K - len(kept)
 
 
 def named(problem: Problem) -> str:
     """What ids are called: by the parameters, where they are made of these."""
     candidates = problem.candidates
+    if isinstance(candidates.ids, Joined):
+        return ",".join(candidates.columns)
+    if isinstance(candidates.ids, RowNumbers):
+        return "candidate"
     columns = list(candidates.columns.values())
     joined = (",".join(map(str, row)) for row in zip(*columns, strict=True))
-    return ",".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
+    return ", ".join(candidates.columns) if [*joined] == [*candidates.ids] else "candidate"
 
 
 def say_certificate(result: Result) -> None:
@@ -289,18 +305,33 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
+    elif result.undecided:
+        show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
         click.echo("\nAssumed:")
         show.items(sentence.removeprefix("assumed ") for sentence in certificate.assumptions)
+    if any(a.verdict != "untested" for a in result.assumptions):
+        show.assumptions(result.assumptions, "What was tested of it")
+
+
+def _reached(result: Result) -> str:
+    """The tolerance at which the answer would be complete already."""
+    noisy = [metric for metric in result.problem.metrics if not metric.exact]
+    reached = [
+        f"{metric.name} {show.tolerance(metric, result.achieved_epsilon[metric.name])}"
+        for metric in noisy
+    ]
+    return f"Achieved epsilon, at which nobody would be undecided: {', '.join(reached)}."
 
 
 def _say_cover(result: Result) -> None:
     """A few that stand for the whole answer, where there are fewer."""
     few, all_of_them = result.cover(), len(result.pareto_set)
     if len(few) < all_of_them:
+        are = "is" if len(few) == 1 else "are"
         show.paragraph(
-            f"By the estimates {len(few)} of these {all_of_them} are within epsilon of all the"
+            f"By the estimates {len(few)} of these {all_of_them} {are} within epsilon of all the"
             f" others: {show.listed(few)}."
         )
 
@@ -313,7 +344,10 @@ def _titled(metric: Metric) -> str:
 def _certificate(result: Result) -> str:
     """The certificate's numbers in a sentence."""
     made = result.certificate
+    pulls = show.count(made.pulls, "measurement")
+    if not made.bound:  # nothing is noisy
+        return f"Every verdict is right, from {pulls}."
     return (
         f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
-        f" {show.count(made.pulls, 'measurement')}."
+        f" {pulls}."
     )

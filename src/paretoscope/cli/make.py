@@ -62,7 +62,7 @@ unit = "ms"
 
 
 @click.command("init")
-@click.argument("path", metavar="FILE", default="study.toml")
+@click.argument("path", metavar="[FILE]", default="study.toml")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @json_option
 def init_command(path: str, *, force: bool, as_json: bool) -> None:
@@ -215,12 +215,14 @@ def foreseen(outlook: Outlook | NoOutlook, problem: Problem) -> str:
     if isinstance(outlook, NoOutlook):
         return f"What a budget buys: {outlook.reason}. Try one with --budget N."
     used = round(outlook.measurements)
+    design = outlook.budget - outlook.checks
+    tests = f" ({outlook.checks} of them to test the linear model)" if outlook.checks else ""
     if used == 0 and outlook.undecided:
         return f"{outlook.budget} measurements buy nothing by {outlook.method}: not even its first round."
     near = f", {round(outlook.near)} near" if round(outlook.near) else ""
-    spent = "" if used > _NEARLY * outlook.budget else f" About {used} of them would be made."
+    spent = "" if used > _NEARLY * design else f" About {used} of {design} would be made."
     return (
-        f"{outlook.budget} fit: expect {round(outlook.out)} out, {round(outlook.inside)} in{near},"
+        f"{outlook.budget} fit{tests}: expect {round(outlook.out)} out, {round(outlook.inside)} in{near},"
         f" epsilon {_tolerances(outlook, problem)}.{spent} Of {problem.K} candidates by"
         f" {outlook.method}, simulated {outlook.runs} times, assuming {outlook.assumed}: an"
         " expectation, not a promise."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import click
 
+from paretoscope.bulk import product
 from paretoscope.cli import finish, show, terms
 from paretoscope.cli.lazy import INTERRUPTED, OUTSTANDING, UNCERTIFIED
 from paretoscope.cli.live import Live
@@ -96,19 +96,19 @@ def _session_options(function: Any) -> Any:  # noqa: ANN401  (a decorated functi
 @json_option
 @click.pass_context
 def run_command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401
-    r"""Measure candidates by a command until their Pareto set is known.
+    """Measure candidates by a command until their Pareto set is known.
 
     {NAME} in the command stands for a column of the candidates: one argument, without a shell. Metrics
     come from the last line of the output that is a JSON object, from a JSON file that the command
     writes to {metrics_file}, by --regex, or are built in: wall, cpu, rss, exit.
 
     \b
-    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \
+    paretoscope run -L threads 1,2,4,8 -L engine a,b -m wall:min:s:log \\
         --epsilon 5% -- ./bench --threads {threads} --engine {engine}
 
     Run it again with --study alone to go on. The exit code is 3 if there is no certificate yet, and 130
     after Ctrl-C.
-    """
+    """  # noqa: D301  (a real backspace is click's sign for lines that stay as they are)
     session = _Session(given)
     with session.opened() as study, session.connected() as pool:
         session.begin(study, pool)
@@ -343,8 +343,8 @@ def _caps(metrics: Sequence[Metric], timeout: float | None) -> Mapping[str, floa
 def combinations(lists: Sequence[tuple[str, str]]) -> Candidates:
     """All combinations of listed values, named by them.
 
-    >>> combinations([("a", "1,2"), ("b", "x")]).ids
-    ('1,x', '2,x')
+    >>> [*combinations([("a", "1,2"), ("b", "x")]).ids]
+    ['1,x', '2,x']
     """
     names = [name for name, _ in lists]
     for name in names:
@@ -354,9 +354,7 @@ def combinations(lists: Sequence[tuple[str, str]]) -> Candidates:
     for name, some in zip(names, values, strict=True):
         if len(set(some)) < len(some):
             raise UsageError(f"-L {name}: a value is given twice")
-    rows = list(itertools.product(*values))
-    columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-    return Candidates(tuple(",".join(row) for row in rows), columns)
+    return product(**dict(zip(names, values, strict=True)))
 
 
 assert set(TIMED) <= set(BUILT_IN)

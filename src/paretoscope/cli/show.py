@@ -21,6 +21,7 @@ __all__ = ["count", "noise", "number", "tolerance"]  # said in the study, shown 
 
 # Characters of listed ids before "and N more".
 _LISTED = 120
+_MARKS = {"holds": "ok", "broken": "BROKEN", "noticed": "LOOK", "untested": "untested"}
 # Verdicts on an assumption that a person should hear of at once.
 _ALARMS = {"broken", "noticed"}
 
@@ -103,6 +104,16 @@ def warnings(result: Result) -> list[str]:
     return [sentence(a) for a in result.assumptions if a.verdict in _ALARMS]
 
 
+def assumptions(found: Sequence[Assumption], heading: str) -> None:
+    """What a certificate assumes: what was tested of it, the p-value, the verdict, the remedy."""
+    if not found:
+        return
+    click.echo(f"\n{heading}:")
+    facts([(f"{_MARKS[a.verdict]:8}  {a.name}", sentence(a)) for a in found])
+    if any(a.verdict == "broken" for a in found):
+        click.echo("Nothing is certified while an assumption is broken.")
+
+
 def sentence(a: Assumption) -> str:
     """One assumption in a line: what was seen, the p-value, the remedy."""
     p = "" if a.p is None or "p =" in a.said else f" (p = {a.p:.2g})"
@@ -115,12 +126,21 @@ def width() -> int:
     return min(shutil.get_terminal_size((80, 24)).columns, 100)
 
 
+def between(ids: Iterable[str]) -> str:
+    """What stands between ids in a row: a comma, unless ids hold commas themselves.
+
+    >>> between(["a", "b"]), between(["8,x", "8,y"])
+    (', ', '; ')
+    """
+    return "; " if any("," in name for name in ids) else ", "
+
+
 def listed(ids: Sequence[str]) -> str:
     """Ids in a row, as many as two lines hold, and how many more there are."""
     lengths = itertools.accumulate(len(name) + 2 for name in ids)
     most = max(1, sum(length <= _LISTED for length in lengths))
     more = f" and {len(ids) - most} more" if len(ids) > most else ""
-    return ", ".join(ids[:most]) + more
+    return between(ids).join(ids[:most]) + more
 
 
 def standing(status: Status) -> int:

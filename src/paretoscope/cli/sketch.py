@@ -61,6 +61,15 @@ def _ascii(line: str) -> str:
     return "".join(table.get(letter, letter) for letter in line)
 
 
+def _said(end: float) -> str:
+    """The end of an axis: thousands are written out.
+
+    >>> _said(8016.0), _said(0.01234)
+    ('8,016', '0.0123')
+    """
+    return f"{end:,.0f}" if 1000 <= abs(end) < 1e7 else show.number(end, 3)
+
+
 class _Axis:
     """A metric from the smallest to the largest of its values."""
 
@@ -68,7 +77,7 @@ class _Axis:
         self.low, self.high = float(values.min()), float(values.max())
         self.log = self.low > 0 and (metric.scale == "log" or self.high > 30 * self.low)
         unit = f" {metric.unit}" if metric.unit else ""
-        self.bottom, self.top = (f"{show.number(end, 3)}{unit}" for end in (self.low, self.high))
+        self.bottom, self.top = (_said(end) + unit for end in (self.low, self.high))
         self.title = show.printable(metric.name) + (" (log)" if self.log else "")
 
     def place(self, value: float) -> float:

@@ -1,7 +1,7 @@
 """Confidence that holds at all times: an ellipsoid of everything measured, and e-values of single signs.
 
 The ellipsoid. For a fixed positive definite W and pulls chosen from the past alone, with
-``S_c = sum x noise_c``,
+``S_c = sum x noise_c``::
 
     (det W / det(V + W))^(1/2) exp( |S_c|^2_{(V+W)^-1} / (2 sigma^2) )
 
@@ -45,7 +45,7 @@ def ellipsoid_beta(V: FloatArray, W: FloatArray, d: int, scales: int, risk: floa
 def ellipsoid_threshold(
     U: FloatArray, V: FloatArray, scales: FloatArray, d: int, risk: float
 ) -> FloatArray:
-    """What gap^2 / (2 sigma^2 |u|^2_{V^-1}) must reach to be certain, for each direction u.
+    """What ``gap^2 / (2 sigma^2 |u|^2_{V^-1})`` must reach to be certain, for each direction u.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def log_e_value(Y: FloatArray, I: FloatArray, m: FloatArray, v: FloatArray) -> F
 
     0 where nothing was seen (Y = I = 0). The cut makes it right for every g <= 0, not only for g = 0.
 
-    >>> float(log_e_value(np.zeros(1), np.zeros(1), np.array([0.3]), np.array([0.01]))[0])
-    0.0
+    >>> log_e_value(np.zeros(1), np.zeros(1), np.array([0.3]), np.array([0.01])).round(12).tolist()
+    [0.0]
     """
     p = I + 1.0 / v
     b = (Y + m / v) / p

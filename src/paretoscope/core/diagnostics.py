@@ -23,6 +23,8 @@ CONFOUNDED = 0.2
 _EXCEED = 10
 # Draws made at once, and in all for each 1 / level.
 _CHUNK, _PER_LEVEL = 400, 6
+# Share of equal measurements above which values come in steps.
+STEPS = 0.3
 # Share of a round that counts as its start, and the fewest measurements that do.
 _START, _FEWEST = 0.1, 3
 
@@ -241,17 +243,49 @@ class _Blocks:
 # ---------------------------------------------------------------- identity of the measurements
 
 
-def copies(Y: FloatArray, spare: float = 0.3) -> list[IntArray]:
-    """Sets of measurements (their positions) equal in every objective: noise never repeats itself.
-
-    Where more than ``spare`` of the measurements repeat, values come in steps, and nothing is copied.
-    """
+def equal_rows(Y: FloatArray) -> list[IntArray]:
+    """Sets of measurements (their positions) equal in every objective: noise never repeats itself."""
+    if not len(Y):
+        return []
     _, inverse, count = np.unique(Y, axis=0, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(-1)
-    repeated = np.flatnonzero(count > 1)
-    if count[repeated].sum() > spare * len(Y):
-        return []
-    return [np.flatnonzero(inverse == k) for k in repeated]
+    return [np.flatnonzero(inverse == k) for k in np.flatnonzero(count > 1)]
+
+
+def repeats(Y: FloatArray) -> float:
+    """Share of the measurements that are equal to another one in every objective.
+
+    Where it is above `STEPS`, values come in steps, and nothing is copied.
+    """
+    count = np.unique(Y, axis=0, return_counts=True)[1]
+    return float(count[count > 1].sum() / len(Y))
+
+
+class Run(NamedTuple):
+    """One value ``length`` times in a row, from position ``start``; p = its probability, at most."""
+
+    start: int
+    length: int
+    p: float
+
+
+def longest_run(arms: IntArray, y: FloatArray) -> Run:
+    """The longest run of one value over changing arms: an instrument that hangs.
+
+    The next value is the same by chance no more often than the commonest value comes outside the run
+    (and once more); so a run of L somewhere among n has probability at most n times that to the L - 1.
+    """
+    same = (np.diff(y) == 0.0) & (np.diff(arms) != 0)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int64)))
+    starts, lengths = ends[::2], ends[1::2] - ends[::2] + 1
+    if not len(lengths):
+        return Run(0, 1, 1.0)
+    best = int(lengths.argmax())
+    start, length = int(starts[best]), int(lengths[best])
+    rest = np.delete(y, np.arange(start + 1, start + length))
+    commonest = int(np.unique(rest, return_counts=True)[1].max())
+    agree = (commonest + 1.0) / (len(rest) + 1.0)
+    return Run(start, length, min(1.0, len(y) * agree ** (length - 1)))
 
 
 def constant(rep: Replicates) -> FloatArray:

@@ -1,7 +1,7 @@
 """Which arms can be rejected or accepted when every error is below its width.
 
 For active arms with estimates mu_hat and widths eta_ij(c) > 0, such that no error that matters
-(events (a) and (b) of `confidence`) reaches its width:
+(events (a) and (b) of `confidence`) reaches its width::
 
     reject i    if some j != i has D_ij(c) = mu_hat_j(c) - mu_hat_i(c) >= eta_ij(c) in every objective
     A'          the arms not rejected
@@ -292,11 +292,13 @@ def paper(mu: FloatArray, scale: FloatArray, eta: float) -> Outcome:
     result = psi_gaps(mu / scale)
     rejected = ~result.strict & (result.gap >= eta)
     accepted = result.strict & (result.gap >= 2 * eta)
-    by = np.full(len(mu), -1)
-    for i in np.flatnonzero(rejected):
-        margin = ((mu - mu[i]) / scale).min(axis=1)
-        margin[i] = -np.inf
-        by[i] = int(margin.argmax())
+    by, out = np.full(len(mu), -1), np.flatnonzero(rejected)
+    step = max(1, _BLOCK // max(1, len(mu)))
+    for start in range(0, len(out), step):
+        rows = out[start : start + step]
+        lead = ((mu.T[:, None, :] - mu[rows].T[:, :, None]) / scale[:, None, None]).min(axis=0)
+        lead[np.arange(len(rows)), rows] = -np.inf
+        by[rows] = lead.argmax(axis=1)
     threshold = np.where(result.strict, 2 * eta, eta)
     spare = np.where(rejected, np.nan, -result.star - eta)
     return Outcome(rejected, accepted, by, result.gap, threshold, spare)

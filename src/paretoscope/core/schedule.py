@@ -1,13 +1,13 @@
 """Which accuracy, which risk and how many pulls a round of fixed confidence gets.
 
-==========  =====================  ====================  =================================================
-schedule    accuracy eps_r         risk delta_r          pulls t_r
-==========  =====================  ====================  =================================================
-paper       2^-(r+1)               6 delta / (pi r)^2    32 (1+3 eps_r) sigma^2 h_r / eps_r^2 ln(n d/(2 delta_r))
-corrected   2^-(r+1)               6 delta / (pi r)^2    the same with ln(2 n d / delta_r), at least 20 h_r / eps_r^2
-authors     2^-(r+1)               6 delta / (pi r)^2    h_r ln(1/delta_r) / eps_r^2
-proven      any, chosen beforehand see `next_risk`        the smallest certified number (see `gege`)
-==========  =====================  ====================  =================================================
+==========  ======================  ====================  ==============================================================
+schedule    accuracy eps_r          risk delta_r          pulls t_r
+==========  ======================  ====================  ==============================================================
+paper       2^-(r+1)                6 delta / (pi r)^2    32 (1+3 eps_r) sigma^2 h_r / eps_r^2 ln(n d/(2 delta_r))
+corrected   2^-(r+1)                6 delta / (pi r)^2    the same with ln(2 n d / delta_r), at least 20 h_r / eps_r^2
+authors     2^-(r+1)                6 delta / (pi r)^2    h_r ln(1/delta_r) / eps_r^2
+proven      any, chosen beforehand  see `next_risk`       the smallest certified number (see `gege`)
+==========  ======================  ====================  ==============================================================
 
 'paper' as printed (algorithm 2 of Kone, Kaufmann, Richert, AISTATS 2025) proves 4 delta only: two sides and n
 arms need 2 n d / delta_r inside the logarithm, and the rounding needs 5 h / kappa^2 pulls with kappa = eps_r / 2.

@@ -75,7 +75,12 @@ def decode(rows: Sequence[tuple[int, str]], after: int) -> list[Event]:
             "changed by something else; restore it from a copy"
         )
     try:  # one long text is parsed in half the time of many short ones
-        records = json.loads("[" + ",".join(body for _, body in rows) + "]")
+        alone = len(rows) == 1  # a definition of a million candidates is not copied once more
+        records = (
+            [json.loads(rows[0][1])]
+            if alone
+            else json.loads("[" + ",".join(body for _, body in rows) + "]")
+        )
         return [(row[0], record) for row, record in zip(rows, records, strict=True)]
     except ValueError as error:
         raise LedgerError(f"an event after number {after} is damaged ({error})") from error

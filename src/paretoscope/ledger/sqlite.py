@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from paretoscope.errors import LedgerError
 from paretoscope.ledger.base import (
@@ -183,6 +184,9 @@ class SqliteLedger(Connected):
         except BaseException:
             connection.close()
             raise
+        # whoever forgets to close a study is not warned (as from Python 3.13 on); never at exit, where
+        # the copy of a forked process would close the log of its parent
+        finalize(self, connection.close).atexit = False
         return connection
 
     def _prepare(self, connection: sqlite3.Connection, create: bool) -> None:

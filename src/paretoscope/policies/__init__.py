@@ -19,6 +19,7 @@ from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
 from paretoscope.policies.gege import GEGE
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
@@ -40,6 +41,7 @@ __all__ = [
     "Guarantee",
     "Noise",
     "OneShot",
+    "PFIwR",
     "Policy",
     "Race",
     "Racing",

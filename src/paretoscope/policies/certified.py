@@ -105,19 +105,24 @@ class CertifiedRounds(RoundPolicy[RoundState]):
 
     def _noted(self, state: RoundState, bound: str, freedom: int = 0) -> RoundState:
         """The state with the open round written into its history."""
+        record = self._record(state, state.accuracy, bound, freedom)
+        return replace(state, history=(*state.history, record))
+
+    @staticmethod
+    def _record(state: RoundState, accuracy: float, bound: str, freedom: int = 0) -> RoundRecord:
+        """The open round as its history has it."""
         active = state.active
-        record = RoundRecord(
+        return RoundRecord(
             number=state.number,
             arms=len(active),
             rank=state.setting.model.least(active),
             pulls=state.got.total,
-            accuracy=state.accuracy,
+            accuracy=accuracy,
             risk=state.risk,
             bound=bound,
             design=state.label[1],
             freedom=freedom,
         )
-        return replace(state, history=(*state.history, record))
 
     def _settle(self, state: RoundState, seen: Reading, outcome: Outcome) -> RoundState:
         """Keep the verdicts of a judgement; stop if all is decided, near enough, or out of reach."""

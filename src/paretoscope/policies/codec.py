@@ -1,8 +1,8 @@
 """States to plain JSON values and back, bit for bit: one codec, no pickle, no eval.
 
 Only dataclasses registered with `plain_state` are known; arrays carry their type and shape, masks are
-packed into hexadecimal digits, numbers that JSON lacks are spelled out. The setting is left out: it
-is handed in again on the way back.
+packed into hexadecimal digits and long arrays into bytes (`packing`), numbers that JSON lacks are
+spelled out. The setting is left out: it is handed in again on the way back.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from paretoscope.core.arrays import freeze
 from paretoscope.errors import DataError
 from paretoscope.policies.base import DecisionBatch, StopReason, Tally
+from paretoscope.policies.packing import LONG, pack, unpack
 from paretoscope.policies.setting import Setting
 
 C = TypeVar("C", bound=type)
@@ -82,8 +83,8 @@ def _from_plain(plain: Any, setting: Setting) -> Any:
         return setting.unstructured if plain["free"] else setting
     if name == "float":
         return float(plain["is"])
-    if name == "array":
-        return _array(plain)
+    if name in {"array", "packed"}:
+        return _array(plain) if name == "array" else unpack(plain)
     if name not in _KNOWN:
         raise DataError(f"a stored state names {name!r}, which this version does not know")
     cls = _KNOWN[name]
@@ -102,6 +103,8 @@ def _plain_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     head: dict[str, Any] = {"!": "array", "type": array.dtype.str, "shape": list(array.shape)}
     if array.dtype == bool:
         return head | {"bits": np.packbits(array).tobytes().hex()}
+    if array.size > LONG:
+        return {"!": "packed"} | pack(array)
     return head | {"values": [to_plain(item) for item in array.ravel().tolist()]}
 
 

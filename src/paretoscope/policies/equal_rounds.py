@@ -80,8 +80,8 @@ class EqualRounds(AnytimeRounds):
 
     def _judge_scaled(self, state: RoundState) -> RoundState:
         seen = self._read(state)
-        state = replace(state, accuracy=seen.accuracy)
-        state = replace(state, history=self._noted(state, seen.bound).history[-1:])
+        record = self._record(state, seen.accuracy, seen.bound)
+        state = replace(state, accuracy=seen.accuracy, history=(record,))
         if self.epsilon_of(state.setting).any():
             state = self._near(state, seen)
         else:

@@ -44,7 +44,7 @@ def kernel_width(bonus: str, t: int, K: int, d: int, delta: float, sigma: float)
     """sqrt(b_t), to be multiplied by the deviation of an arm.
 
     >>> round(kernel_width("theory", 10, 20, 2, 0.1, 1.0), 3)
-    4.716
+    4.71
     """
     level = float(np.log(K * d * np.pi**2 * t**2 / (6.0 * delta)))
     return float(np.sqrt(level / 5.0 if bonus == "reference" else 2.0 * sigma**2 * level))

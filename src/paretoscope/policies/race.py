@@ -49,6 +49,9 @@ from paretoscope.policies.rounds import (
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.wording import bound_sentence, certificate
 
+# Arms kept of which all pairs are looked at: two tables of 64 MB.
+_PAIRED = 8192
+
 
 @dataclass(frozen=True)
 class Race(CertifiedRounds):
@@ -143,7 +146,7 @@ class Race(CertifiedRounds):
         if found is None:
             return None
         z = reading.quantiles(noise, state.risk, K, K - 1, found.nu)
-        return reading.read_pairs(A, mu, spread, z, found, state.unit)
+        return reading.read_alike(A, mu, spread, z, found, state.unit)
 
     def _label(self, state: RoundState, seen: Reading) -> RoundState:
         """Labels of one look; the next look opened, or a stop."""
@@ -152,10 +155,17 @@ class Race(CertifiedRounds):
         t = self._tolerance(state, seen, outcome)
         kept, unit = np.flatnonzero(~outcome.rejected), self.epsilon_of(state.setting)
         rest = None if exact is None else exact[kept]
-        within, undominated = certain_pairs(
-            seen.mu[kept], seen.widths.restricted(kept), unit[state.setting.noisy], rest
-        )
-        leaving, optimal = leave_together(within, undominated), undominated.all(axis=1)
+        if (
+            len(kept) > _PAIRED
+        ):  # together or not at all: all pairs of so many would fill the memory
+            leaving = np.full(len(kept), t <= 1.0)
+            optimal = np.asarray(outcome.spare[kept] >= 0.0)
+        else:
+            within, undominated = certain_pairs(
+                seen.mu[kept], seen.widths.restricted(kept), unit[state.setting.noisy], rest
+            )
+            leaving = leave_together(within, undominated)
+            optimal = np.asarray(undominated.all(axis=1))
         accepted = np.isin(np.arange(len(seen.arms)), kept[leaving & optimal])
         state = apply_outcome(state, seen.arms, replace(outcome, accepted=accepted))
         state = with_verdicts(state, seen.arms[kept[leaving & ~optimal]], NEAR)

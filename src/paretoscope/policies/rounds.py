@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -107,10 +108,10 @@ class RoundState:
     history: tuple[RoundRecord, ...]
     stop: StopReason | None
 
-    @property
+    @cached_property
     def active(self) -> IntArray:
         """Arms without a verdict."""
-        return np.flatnonzero(self.status == ACTIVE)
+        return freeze(np.flatnonzero(self.status == ACTIVE))
 
     @property
     def spent(self) -> int:

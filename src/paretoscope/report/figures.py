@@ -160,9 +160,22 @@ def _panel(view: View, ax: Any, a: int, b: int) -> None:  # noqa: ANN401
             ax.scatter(*values, label=SHORT[verdict], zorder=top, **_look(verdict))
             if view.boxed(verdict):
                 _boxes(ax, rows, x.name, y.name, verdict)
-    for metric, side in ((x, ax.set_xscale), (y, ax.set_yscale)):
-        side("log" if metric.scale == "log" else "linear")
+    for metric, letter in ((x, "x"), (y, "y")):
+        if metric.scale == "log":
+            _logarithmic(ax, letter)
     _bare(ax, _said(x), _said(y))
+
+
+def _logarithmic(ax: Any, letter: str) -> None:  # noqa: ANN401
+    """A logarithmic axis with plain numbers: 1, 2, 5, 10 where it is wide, equal steps where not."""
+    ticker = import_module("matplotlib.ticker")
+    ax.set(**{f"{letter}scale": "log"})
+    low, high = getattr(ax, f"get_{letter}lim")()
+    wide = high > 6 * low
+    axis = getattr(ax, f"{letter}axis")
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)) if wide else ticker.MaxNLocator(5))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _boxes(ax: Any, rows: Rows, x: str, y: str, verdict: str) -> None:  # noqa: ANN401
@@ -231,7 +244,8 @@ def _ladder(view: View) -> Any:  # noqa: ANN401
             ]
             ax.vlines(at, *sides, color=_faded(verdict, 0.55), linewidth=1.0)
         ax.scatter(at, values, label=SHORT[verdict], zorder=5, **_look(verdict))
-    ax.set_yscale("log" if metric.scale == "log" else "linear")
+    if metric.scale == "log":
+        _logarithmic(ax, "y")
     _bare(ax, "candidates, best estimate first", _said(metric))
     _legend(figure, ax)
     return figure

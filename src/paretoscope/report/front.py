@@ -26,6 +26,8 @@ def front(view: View) -> Chart:
 
 def _front_said(view: View) -> str:
     """The picture of the front in words."""
+    if not any(view.result.counts):
+        return "Nothing is measured yet: every candidate will be a mark, with its interval."
     intervals = "Rectangles and bars are 95 % intervals, one candidate at a time."
     kept = [v for v in VERDICTS if view.marks[v] and not view.boxed(v)]
     if kept:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray
+from paretoscope.policies.base import Decision
 from paretoscope.report.marks import SIZES, Chart, Trace, label
 from paretoscope.report.palette import LOOKS, VERDICTS
-from paretoscope.report.view import View, plain
+from paretoscope.report.view import View, plain, thinned
 from paretoscope.study.speech import SHORT, count
 
 # Candidates whose names fit under their bars.
@@ -27,14 +29,12 @@ _SYMBOLS = (
 
 def timeline(view: View) -> Chart | None:
     """When each candidate was decided, by whom, and by how much its margin was more than needed."""
-    shown = set(view.shown.tolist())
-    index = view.result.problem.candidates.index
     data = []
     for verdict in VERDICTS:
         some = [
-            (place, m)
-            for place, m in enumerate(view.result.margins)
-            if m["verdict"] == verdict and index[m["candidate"]] in shown and _beyond(m) is not None
+            (place, d)
+            for place, d in view.decided
+            if d.status == verdict and np.isfinite([d.gap, d.threshold]).all()
         ]
         if some:
             data.append(_left(view, verdict, some))
@@ -57,15 +57,9 @@ def timeline(view: View) -> Chart | None:
     )
 
 
-def _beyond(decision: dict[str, Any]) -> float | None:
-    """By how much the margin was more than needed; nothing where none was measured."""
-    margin, needed = decision["margin"], decision["needed"]
-    return None if margin is None or needed is None else margin - needed
-
-
-def _left(view: View, verdict: str, some: list[tuple[int, dict[str, Any]]]) -> Trace:
+def _left(view: View, verdict: str, some: list[tuple[int, Decision]]) -> Trace:
     """Decisions of one verdict, spread a little around the round in which they were made."""
-    spent = view.spent
+    spent, ids = view.spent, view.result.problem.candidates.ids
     ends = [int(spent[view.round_of(p)]) for p, _ in some]
     wide = 0.012 * float(spent[-1] or 1)
     spread = np.random.default_rng(0).uniform(-wide, wide, len(some))
@@ -75,9 +69,9 @@ def _left(view: View, verdict: str, some: list[tuple[int, dict[str, Any]]]) -> T
         "mode": "markers",
         "name": SHORT[verdict],
         "x": plain(np.array(ends) + spread),
-        "y": [_beyond(m) for _, m in some],
-        "ids": [m["candidate"] for _, m in some],
-        "text": [_decision(m, end) for (_, m), end in zip(some, ends, strict=True)],
+        "y": [d.gap - d.threshold for _, d in some],
+        "ids": [ids[d.arm] for _, d in some],
+        "text": [_decision(ids, d, end) for (_, d), end in zip(some, ends, strict=True)],
         "hovertemplate": "%{text}<extra></extra>",
         "meta": {"verdict": verdict},
         "marker": {
@@ -89,21 +83,20 @@ def _left(view: View, verdict: str, some: list[tuple[int, dict[str, Any]]]) -> T
     }
 
 
-def _decision(decision: dict[str, Any], made: int) -> str:
+def _decision(ids: Sequence[str], decision: Decision, made: int) -> str:
     """One decision in words."""
-    by = f"<br>rejected by {label(decision['by'])}" if decision["by"] else ""
-    word = SHORT[decision["verdict"]]
+    by = f"<br>rejected by {label(ids[decision.by])}" if decision.by >= 0 else ""
     return (
-        f"{label(decision['candidate'])}: {word}, round {decision['round']},"
+        f"{label(ids[decision.arm])}: {SHORT[decision.status]}, round {decision.round},"
         f" after {count(made, 'measurement')}{by}"
-        f"<br>margin {decision['margin']:.3g}, needed {decision['needed']:.3g}"
+        f"<br>margin {decision.gap:.3g}, needed {decision.threshold:.3g}"
     )
 
 
 def allocation(view: View) -> Chart | None:
     """How many measurements each candidate got, most first."""
     counts, ids = view.result.counts, view.result.problem.candidates.ids
-    some = view.shown[counts[view.shown] > 0]
+    some = thinned(np.flatnonzero(counts), view.most)
     if not len(some):
         return None
     order = some[np.argsort(-counts[some], kind="stable")].tolist()
@@ -167,7 +160,7 @@ def short(name: str) -> str:
 def progress(view: View) -> Chart | None:
     """Candidates in, out and undecided after every round."""
     x, lines = progress_lines(view)
-    if len(x) < 2:
+    if not x[-1]:
         return None
     data = [_line(SHORT[verdict], verdict, x, y, n) for n, (verdict, y) in enumerate(lines.items())]
     layout = {
@@ -181,21 +174,22 @@ def progress(view: View) -> Chart | None:
 
 def progress_lines(view: View) -> tuple[list[int], dict[str, list[int]]]:
     """Measurements at the end of each round, and candidates of each verdict then."""
-    held: dict[int, str] = {}
-    decisions = view.result.verdict.decisions
+    K, batches = view.result.problem.K, view.result.verdict.batches
+    arms = np.concatenate([batch.arm for batch in batches] or [np.zeros(0, dtype=np.int64)])
+    ranks = {verdict: rank for rank, verdict in enumerate(VERDICTS)}
+    open_ = ranks["undecided"]
+    words = [ranks.get(batch.status, open_) for batch in batches]
+    codes = np.repeat(np.array(words, dtype=np.int64), [len(batch.arm) for batch in batches])
+    held = np.full(K, open_)
     x, lines, done = [0], {v: [0] for v in VERDICTS}, 0
-    lines["undecided"] = [view.result.problem.K]
+    lines["undecided"] = [K]
     for end, upto in zip(view.spent.tolist(), view.snapshot.decided.tolist(), strict=True):
-        for decision in decisions[done:upto]:
-            held[decision.arm] = decision.status
+        held[arms[done:upto]] = codes[done:upto]
         done = max(done, upto)
         x.append(int(end))
-        now = list(held.values())
+        now = np.bincount(held, minlength=len(VERDICTS)).tolist()
         for verdict in VERDICTS:
-            lines[verdict].append(now.count(verdict))
-        lines["undecided"][-1] = view.result.problem.K - sum(
-            now.count(v) for v in VERDICTS if v != "undecided"
-        )
+            lines[verdict].append(now[ranks[verdict]])
     seen = {v: y for v, y in lines.items() if any(y)}
     return x, seen
 

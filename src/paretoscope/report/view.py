@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.policies.base import Decision, DecisionBatch
 from paretoscope.report.palette import VERDICTS
 from paretoscope.study.metric import Metric
 from paretoscope.study.result import Result
@@ -66,10 +67,15 @@ class View:
         d = min(len(self.metrics), PAIRED)
         return [(a, b) for b in range(d) for a in range(b)]
 
+    @property
+    def most(self) -> int:
+        """Candidates that have room."""
+        return min(MOST, MARKS // max(1, len(self.pairs)))
+
     @cached_property
     def shown(self) -> IntArray:
         """Candidates with a row and a mark: all, or all of the front and a regular part of the others."""
-        most = min(MOST, MARKS // max(1, len(self.pairs)))
+        most = self.most
         if self.result.problem.K <= most:
             return np.arange(self.result.problem.K)
         kept: list[IntArray] = []
@@ -123,10 +129,23 @@ class View:
         )
 
     @cached_property
-    def last(self) -> dict[int, Any]:
+    def last(self) -> dict[int, Decision]:
         """The decision that holds, of each candidate that has one."""
-        held = {d.arm: d for d in self.result.verdict.decisions}
+        held = {d.arm: d for _, d in self.decided}
         return {arm: d for arm, d in held.items() if d.status == self.result.status[arm]}
+
+    @cached_property
+    def decided(self) -> list[tuple[int, Decision]]:
+        """Decisions on the candidates shown, each with its place in `Result.margins`."""
+        mask, made, begin = np.zeros(self.result.problem.K, dtype=bool), [], 0
+        mask[self.shown] = True
+        for batch in self.result.verdict.batches:
+            at = np.flatnonzero(mask[batch.arm])
+            columns = (batch.arm[at], batch.gap[at], batch.threshold[at], batch.by[at])
+            some = DecisionBatch(batch.status, batch.round, *columns).expand()
+            made += list(zip((begin + at).tolist(), some, strict=True))
+            begin += len(batch.arm)
+        return made
 
     @property
     def columns(self) -> list[str]:

@@ -36,7 +36,8 @@ def headline(snapshot: Snapshot) -> Headline:
     if result.certified:
         made = count(result.certificate.pulls, "measurement")
         said = f"With probability at least {risk}, every verdict on this page is right: {_verdicts(result)}."
-        why = f"From {made}, by {result.certificate.bound}; {status.stop.value}."
+        by = f", by {result.certificate.bound}" if result.certificate.bound else ""
+        why = f"From {made}{by}; {status.stop.value}."
         return Headline("certified", f"Certified at {risk}", (said, why))
     said = f"It stopped: {status.stop.value}. The verdicts are a best guess: {_verdicts(result)}."
     return Headline("refused", "Not certified", (said, f"Why not: {result.certificate.reason}."))

@@ -24,7 +24,7 @@ from paretoscope.errors import DataError, UsageError, WorkersLost
 from paretoscope.runner import owner
 from paretoscope.runner.callable import Measure, Outcome, attempt
 from paretoscope.runner.contract import Asked, Desk, Limits, Progress, Ran
-from paretoscope.runner.executors import Inline, width_of
+from paretoscope.runner.executors import Inline, let_go, width_of
 
 # A store that flushes to the disk takes milliseconds: measurements are told together so that this is
 # one part in so many of the time, where at most so many seconds of work, and so many of them, wait.
@@ -288,7 +288,7 @@ class Drive:
             ) from None
         if _alive(self.pool):
             return
-        self.pool.shutdown(wait=False)
+        let_go(self.pool)
         self.pool = self.executor()
 
     @contextmanager

@@ -77,6 +77,14 @@ def width_of(executor: Executor) -> int:
     return 1
 
 
+def let_go(executor: Executor) -> None:
+    """Shut an executor down without waiting; what has not begun is dropped where it knows how."""
+    try:
+        executor.shutdown(wait=False, cancel_futures=True)
+    except TypeError:  # Dask's knows no such word: it always drops them
+        executor.shutdown(wait=False)
+
+
 def connect(address: str) -> tuple[Executor, Callable[[], object]]:
     """The executor behind ``dask://host:port``, and what closes it.
 

@@ -19,7 +19,8 @@ from paretoscope.core.diagnostics import Effect, Replicates
 from paretoscope.policies.base import Certificate
 from paretoscope.study import agreement
 from paretoscope.study.agreement import Pair
-from paretoscope.study.evidence import FEWEST, Span, fit_test
+from paretoscope.study.evidence import FEWEST, Span, fit_test, misfits
+from paretoscope.study.identity import notices
 from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 
@@ -177,16 +178,16 @@ def _linear(problem: Problem, spans: Sequence[Span]) -> list[Assumption]:
     names = _names(problem)
     if model.rank == len(model.first) == problem.K:
         return [Assumption(LINEAR, "holds", "as many features as candidates: any means are linear")]
-    tests = [fit_test(problem, span.tally, LEVEL * span.share) for span in spans]
-    fits = [fit for fit in tests if fit is not None]
+    tests = [(span, fit_test(problem, span.tally, LEVEL * span.share)) for span in spans]
+    fits = [fit for _, fit in tests if fit is not None]
     if not fits:
         said = "the linear model could not be tested: too few replicates so far"
         return [Assumption(LINEAR, "untested", said, "measure on, or give no features")]
-    for fit in fits:
-        if fit.rejected.any():
+    for span, fit in tests:
+        if fit is not None and fit.rejected.any():
             worst = int(np.argmin(fit.p))
-            p = float(fit.p[worst])
-            said = f"the linear model does not fit {names[worst]} (p = {p:.2g})"
+            p, where = float(fit.p[worst]), _where(problem, span, worst)
+            said = f"the linear model does not fit {names[worst]} (p = {p:.2g}), {where}"
             return [Assumption(LINEAR, "broken", said, "give richer features, or none", p)]
     least = np.min([fit.detectable for fit in fits], axis=0)
     pairs = zip(_noisy(problem), least.tolist(), strict=True)
@@ -196,6 +197,16 @@ def _linear(problem: Problem, spans: Sequence[Span]) -> list[Assumption]:
         f" {seen} would have been found with power .8"
     )
     return [Assumption(LINEAR, "holds", said, "", min(float(fit.p.min()) for fit in fits))]
+
+
+def _where(problem: Problem, span: Span, c: int) -> str:
+    """The candidates at which a fit fails most."""
+    metric, ids = _noisy(problem)[c], problem.candidates.ids
+    said: list[str] = []
+    for k, apart in misfits(problem, span.tally, c):
+        side = "above" if (apart > 0) == (metric.goal == "max") else "below"
+        said.append(f"{ids[k]} ({metric.apart(abs(apart))} {side}{'' if said else ' the fit'})")
+    return f"most at {', '.join(said)}"
 
 
 def _declared(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
@@ -330,38 +341,13 @@ def _agree(problem: Problem, pairs: Sequence[Pair], *, pooled: bool) -> list[Ass
 
 
 def _identity(problem: Problem, seen: Sequence[Seen]) -> list[Assumption]:
-    """Copied rows, metrics that never vary, results that look exchanged."""
-    names, made = _names(problem), []
-    for one in seen:
-        made += [_copied(one.span, rows) for rows in diagnostics.copies(one.span.Y)]
-        for swap in diagnostics.swaps(one.rep, LEVEL * one.span.share)[:3]:
-            made.append(_swapped(problem, one.span, swap))
-    still = [n for c, n in enumerate(names) if any(diagnostics.constant(o.rep)[c] for o in seen)]
-    for name in still:
-        said = f"{name} never varies between replicates"
-        made.append(Assumption("variation", "noticed", said, "declare it exact, or a resolution"))
+    """Copied rows, values that are stuck or never vary, results that look exchanged."""
+    found = notices(problem, [(one.span, one.rep) for one in seen], LEVEL)
+    made = [Assumption(n.name, "noticed", n.said, n.remedy, n.p, n.rows) for n in found]
     if not made and seen:
         said = "no copied rows, no exchanged results, every metric varies"
         made.append(Assumption("identity", "holds", said))
     return made
-
-
-def _copied(span: Span, rows: IntArray) -> Assumption:
-    """Requests with the very same values."""
-    uids = tuple(span.uids[k] for k in rows.tolist())
-    said = f"{', '.join(uids)} have the very same values"
-    return Assumption("copies", "noticed", said, "correct the copied row", None, uids)
-
-
-def _swapped(problem: Problem, span: Span, swap: diagnostics.Swap) -> Assumption:
-    """Two results that look exchanged."""
-    ids = problem.candidates.ids
-    a, b = (span.uids[k] for k in (swap.first, swap.second))
-    who = " and ".join(ids[int(span.arms[k])] for k in (swap.first, swap.second))
-    said = f"{a} and {b} (candidates {who}) look exchanged (p = {swap.p:.2g})"
-    return Assumption(
-        "exchange", "noticed", said, "compare with the notes; correct both", swap.p, (a, b)
-    )
 
 
 def _unseen(name: str, said: str, remedy: str = "") -> Assumption:

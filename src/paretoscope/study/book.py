@@ -72,6 +72,13 @@ class Uid:
             return None
         return Uid(found[1] == "q", int(found[2]), int(found[3]), int(found[4]))
 
+    @staticmethod
+    def known(text: str) -> Uid:
+        """The request of a text that is one."""
+        uid = Uid.parse(text)
+        assert uid is not None, "a request was not checked before it was written down"
+        return uid
+
 
 def with_try(text: str, tries: int) -> str:
     """A request as people see it: asked again after its failure, r0c1n2 is r0c1n2.2."""
@@ -134,6 +141,7 @@ class Book:
     asked: Held = field(default_factory=Held)
     shared: set[str] = field(default_factory=set)  # asked anew while somebody may still answer
     values: dict[str, Values] = field(default_factory=dict)
+    requests: dict[str, Uid] = field(default_factory=dict)  # those of `values`, in the same order
     writer: dict[str, str] = field(default_factory=dict)
     first: dict[int, str] = field(default_factory=dict)  # a request of each candidate told so far
     failures: dict[int, list[int]] = field(default_factory=dict)  # turns in which each one failed
@@ -194,9 +202,10 @@ class Book:
 
     def _told(self, event: dict[str, Any]) -> None:
         for uid, values in event["rows"]:
+            request = self.requests[uid] = Uid.known(uid)
             self.values[uid] = tuple(values)
             self.writer[uid] = event["by"]
-            self.first.setdefault(int(uid[uid.index("c") + 1 : uid.index("n")]), uid)
+            self.first.setdefault(request.candidate, uid)
             self.touched.append(uid)
 
     def _summed(self, event: dict[str, Any]) -> None:
@@ -208,8 +217,7 @@ class Book:
 
     def _failed(self, event: dict[str, Any]) -> None:
         for uid in event["uids"]:
-            request = Uid.parse(uid)
-            assert request is not None, "a request was not checked before it was written down"
+            request = Uid.known(uid)
             self.failures.setdefault(request.candidate, []).append(request.turn)
             self.failed[uid] = self.failed.get(uid, 0) + 1
             self.reasons[uid] = event["reason"]
@@ -243,12 +251,18 @@ class Book:
     def _reframed(self, event: dict[str, Any]) -> None:
         """Another frame: what was told is history from here on; failures and surplus stay."""
         for uid, values in self.values.items():
-            request = Uid.parse(uid)
-            assert request is not None
-            self.history.append((request.candidate, values))
+            self.history.append((self.requests[uid].candidate, values))
         self.retired |= self.values
         self.left |= set(self.asked) - set(self.values)
-        for kept in (self.values, self.writer, self.first, self.sums, self.asked, self.touched):
+        for kept in (
+            self.values,
+            self.requests,
+            self.writer,
+            self.first,
+            self.sums,
+            self.asked,
+            self.touched,
+        ):
             kept.clear()
         self.definition, self.base, self.rewritten = event["definition"], event["turn"], False
         self.frames += 1

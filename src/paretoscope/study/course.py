@@ -12,22 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.arrays import FloatArray, IntArray, freeze
 from paretoscope.policies.base import Policy, StopReason, Tally
 from paretoscope.policies.fixed import FixedDesign
 from paretoscope.policies.race import Race
 from paretoscope.policies.setting import Setting
-from paretoscope.study import agreement
+from paretoscope.stages import stage
+from paretoscope.study import agreement, checks
 from paretoscope.study.agreement import Pair
 from paretoscope.study.book import Book, Uid, Values, group_members
 from paretoscope.study.evidence import Span, by_half, by_round, complete_rounds
-from paretoscope.study.methods import check_points
 from paretoscope.study.problem import Problem
-
-# Part of a round that checks the linear model: of the first, and of later ones.
-FIRST_CHECKS, CHECKS = 0.2, 0.1
-# Candidates it is checked on: more would leave fewer replicates, and find less.
-CHECKED = 16
 
 
 @dataclass
@@ -50,6 +45,7 @@ class Course:
         self.problem, self.policy, self.base = problem, policy, base
         nothing = np.zeros(problem.K, dtype=np.int64)
         self.carried = nothing if carried is None else carried  # requests before a reframe
+        self._everything: tuple[int, Tally] | None = None  # as of which event
         self.moved = 0  # turns begun so far, those that were begun anew as well
         self.restart()
 
@@ -57,7 +53,9 @@ class Course:
         """Back to the first question."""
         self.state = self.policy.init(self.problem.setting)
         self.before = self.carried  # requests of earlier turns
-        self.checks = 0
+        self.checks = 0  # check points so far, and the candidates they are at
+        self.checked = np.zeros(0, dtype=np.int64)
+        self.wanted = np.zeros(self.problem.K, dtype=np.int64)  # by the policy
         self.reached: list[int] = []  # the policy's own round after each turn
         self.moved += 1
         self.turn = self._turn(self.base)
@@ -77,6 +75,7 @@ class Course:
         else:
             self._settle(book)
         while self.stop is None and not self.turn.waiting:
+            stage(f"judging round {self.turn.number + 1}")
             self._hand_over(book)
             self.moved += 1
             self.turn = self._turn(self.turn.number + 1)
@@ -105,17 +104,17 @@ class Course:
         One replicate of every candidate per block: a drift over time then falls on all alike.
         """
         want = self.policy.allocate(self.state)
+        rng = np.random.default_rng([self.problem.seed, number])
         arms = np.repeat(np.arange(len(want)), want)
         first = np.repeat(np.cumsum(want) - want, want)
         numbers = np.arange(len(arms)) - first
-        rng = np.random.default_rng([self.problem.seed, number])
-        order = np.lexsort((rng.random(len(arms)), numbers))
+        beside = self._check_requests(number, want, rng) if self.stop is None else []
+        key = [*numbers.tolist(), *(uid.number for uid in beside)]
         uids = [
-            Uid(False, number, k, n)
-            for k, n in zip(arms[order].tolist(), numbers[order].tolist(), strict=True)
+            Uid(False, number, k, n) for k, n in zip(arms.tolist(), numbers.tolist(), strict=True)
         ]
-        if self.stop is None:
-            uids += self._check_requests(number, want, rng)
+        uids += beside
+        uids = [uids[k] for k in np.lexsort((rng.random(len(uids)), key)).tolist()]
         texts = [str(uid) for uid in uids]
         return Turn(number, want, uids, texts, dict(zip(texts, uids, strict=True)))
 
@@ -139,22 +138,22 @@ class Course:
         return not (own and self.setting.noise.only(self.setting.noisy).unknowns.any())
 
     def _check_requests(self, number: int, want: IntArray, rng: np.random.Generator) -> list[Uid]:
-        """Replicated points beside the design, where the design alone could not test the fit.
-
-        A look at a design fixed beforehand needs none of its own; the checks of its first look count.
-        """
-        if number > self.base and isinstance(self.policy, FixedDesign):
+        """Check points beside the design; looks at one design go on with those of the first look."""
+        first = number == self.base
+        one_design = isinstance(self.policy, FixedDesign)
+        self.wanted = self.wanted + want
+        if one_design:
+            count = checks.check_points(self.setting, self.wanted) - self.checks
+        else:
+            count = checks.check_points(self.setting, want, checks.FIRST if first else checks.LATER)
+        if count <= 0:
             return []
-        part = CHECKS if number > self.base else FIRST_CHECKS
-        count = check_points(self.setting, want, part)
-        self.checks += count
-        if not count:
-            return []
-        outside = np.flatnonzero(want == 0)
-        pool = outside if len(outside) >= 3 else np.arange(len(want))
-        chosen = rng.permutation(pool)[: max(1, min(count // 2, CHECKED))]
-        repeats = max(2, count // len(chosen))
-        return [Uid(True, number, int(k), n) for n in range(repeats) for k in chosen]
+        if first or not one_design:
+            everyone = np.ones(self.problem.K, dtype=bool)
+            alive = everyone if first else self.policy.verdict(self.state).undecided
+            self.checked = checks.candidates(self.setting, want, alive, count, rng)
+        made, self.checks = self.checks if one_design else 0, self.checks + count
+        return checks.requests(number, self.checked, count, made)
 
     def _hand_over(self, book: Book) -> None:
         """Give the turn's values to the policy, in the order of the requests."""
@@ -180,16 +179,14 @@ class Course:
 
     def _tally(self, book: Book, uids: list[Uid]) -> Tally:
         """The values of some requests as a tally on the inner scale."""
-        arms, rows = [], []
-        for uid in uids:
-            values = book.values.get(str(uid))
-            if values is not None:
-                arms.append(uid.candidate)
-                rows.append(self._filled(uid.candidate, values))
+        told = [(uid.candidate, book.values.get(str(uid))) for uid in uids]
+        arms = [candidate for candidate, values in told if values is not None]
         if not arms:
             return Tally.empty(self.problem.K, self.problem.d)
-        tally = Tally.of(self.problem.K, arms, np.array(rows))
-        self._add_spread(book, {str(uid) for uid in uids}, tally)
+        rows = [values for _, values in told if values is not None]
+        tally = Tally.of(self.problem.K, arms, self._filled(arms, rows))
+        if book.sums:
+            self._add_spread(book, {str(uid) for uid in uids}, tally)
         return tally
 
     def _add_spread(self, book: Book, taken: set[str], tally: Tally) -> None:
@@ -202,30 +199,31 @@ class Course:
                 squares = [(n - 1) * float(sd or 0.0) ** 2 for sd in deviations]
                 tally.m2[request.candidate] += squares
 
-    def _filled(self, candidate: int, values: tuple[float | None, ...]) -> list[float]:
-        """A row on the inner scale, with a blank exact metric taken from what is known."""
-        row = self.problem.inward(values)
-        if None not in values:
-            return row
-        known = self.problem.setting.known
-        assert known is not None, "only a metric known beforehand may be left blank"
-        return [
-            float(known[candidate, c]) if value is None else row[c]
-            for c, value in enumerate(values)
-        ]
+    def _filled(self, arms: list[int], rows: list[Values]) -> FloatArray:
+        """Rows on the inner scale, with blank exact metrics taken from what is known."""
+        made = self.problem.inward(rows)
+        blank = np.isnan(made)
+        if blank.any():
+            known = self.problem.setting.known
+            assert known is not None, "only a metric known beforehand may be left blank"
+            made[blank] = known[arms][blank]
+        return made
 
     def everything(self, book: Book) -> Tally:
         """All measurements so far, whatever they were for: the summary a person looks at."""
-        uids = [uid for uid in map(Uid.parse, book.values) if uid is not None]
-        tally = self._tally(book, [uid for uid in uids if not book.barred(uid)])
-        return Tally(tally.counts, np.nan_to_num(tally.means), np.nan_to_num(tally.m2))
+        if self._everything is None or self._everything[0] != book.number:
+            uids = [uid for uid in book.requests.values() if not book.barred(uid)]
+            tally = self._tally(book, uids)
+            means, m2 = np.nan_to_num(tally.means), np.nan_to_num(tally.m2)
+            self._everything = book.number, Tally(freeze(tally.counts), freeze(means), freeze(m2))
+        return self._everything[1]
 
     def singles(self, book: Book) -> list[tuple[int, Values]]:
         """Every measurement with its candidate; none where some were told as means of several."""
         if book.sums:
             return []
-        told = ((Uid.parse(text), values) for text, values in book.values.items())
-        return [(u.candidate, v) for u, v in told if u is not None and not book.barred(u)]
+        told = zip(book.requests.values(), book.values.values(), strict=True)
+        return [(uid.candidate, v) for uid, v in told if not book.barred(uid)]
 
     def spans(self, book: Book) -> list[Span]:
         """Complete rounds as the tests of assumptions need them."""
@@ -251,8 +249,8 @@ class Course:
         if not book.history:
             return now
         arms = [candidate for candidate, _ in book.history]
-        rows = [self._filled(candidate, values) for candidate, values in book.history]
-        return Tally.of(self.problem.K, arms, np.array(rows)).merge(now)
+        rows = self._filled(arms, [values for _, values in book.history])
+        return Tally.of(self.problem.K, arms, rows).merge(now)
 
     def known_exact(self, book: Book) -> FloatArray:
         """Exact metrics as far as they are known, on the inner scale."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain, islice
+from numbers import Real
 from typing import Any
 
 from paretoscope import table
 from paretoscope.errors import UsageError
+from paretoscope.stages import stage
 from paretoscope.study import methods
 from paretoscope.study.features import build_features
 from paretoscope.study.methods import Wishes
 from paretoscope.study.metric import Metric, parse_metric
-from paretoscope.study.problem import Problem
+from paretoscope.study.problem import Candidates, Problem
 from paretoscope.version import __version__
 
 # Why a method runs that its caller has named.
@@ -38,12 +41,15 @@ def define(
     """The definition that `Study.on` takes; see `Study.create` for the parameters."""
     if isinstance(metrics, (str, Metric)):
         raise UsageError("metrics is a list, even of one: [Metric(...)]")
+    stage("reading the candidates")
     listed = table.read_candidates(candidates, id)
+    stage("making the features")
     made = build_features(features, listed.columns, len(listed.ids), intercept=intercept)
     parsed = tuple(m if isinstance(m, Metric) else parse_metric(m) for m in metrics)
     problem = Problem(listed, parsed, made, seed)
     asked = {"delta": delta, "epsilon": epsilon, "budget": budget}
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
+    _check_numbers(given)
     if method != "auto":
         _check_once(method, given)
     return _settled(problem, method, Wishes(**given, batches=batches, time=time), command)
@@ -61,6 +67,7 @@ def _settled(
     else:
         choice = methods.Choice(method, _NAMED)
     method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
+    stage("designing the first round")
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),
@@ -105,6 +112,14 @@ def check_kept(definition: dict[str, Any], rows: Iterable[Sequence[float | None]
                 metric.check(value)
 
 
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """The terms of a study are numbers; what belongs to one metric stands in that metric."""
+    for name, value in given.items():
+        if not isinstance(value, Real):
+            own = ": one of a metric, or in per cent, goes into Metric(epsilon=...)"
+            raise UsageError(f"{name} {value!r} is no number{own if name == 'epsilon' else ''}")
+
+
 def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (any policy)
     """A term of the method may be repeated, but not contradicted."""
     for key, value in given.items():
@@ -117,8 +132,8 @@ def _check_once(method: Any, given: dict[str, Any]) -> None:  # noqa: ANN401  (a
 
 # ---------------------------------------------------------------- two definitions side by side
 
-# Differences that a message names.
-_MOST = 5
+# Differences that a message names, and that it counts.
+_MOST, _COUNTED = 5, 1000
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -127,30 +142,41 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     Where "auto" chose both times, the methods are not either: a later version may choose a new one,
     and the study keeps the one that it began with.
     """
+    if old == new:
+        return []
     chosen = _NAMED not in {old["reason"], new["reason"]}
     one, two = (_by_names(each, with_method=not chosen) for each in (old, new))
-    found = list(_differing(one, two, "")) or list(_differing(_rest(old), _rest(new), ""))
-    more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
+    rows = _in_rows(*(Candidates.from_plain(each["problem"]["candidates"]) for each in (old, new)))
+    found = list(islice(chain(_differing(one, two, ""), rows), _COUNTED))
+    found = found or list(_differing(_rest(old), _rest(new), ""))
+    many = "many" if len(found) == _COUNTED else len(found) - _MOST
+    more = [f"and {many} more"] if len(found) > _MOST else []
     return found[:_MOST] + more
 
 
 def _by_names(definition: dict[str, Any], *, with_method: bool) -> dict[str, Any]:
     """A definition in which everything stands under the name that people gave it."""
-    problem, listed = definition["problem"], definition["problem"]["candidates"]
+    problem = definition["problem"]
+    listed = Candidates.from_plain(problem["candidates"])
     features = problem["features"] or {}
-    names, columns = [name for name, _ in listed["columns"]], [row for _, row in listed["columns"]]
-    cells = zip(*columns, strict=True) if columns else ((),) * len(listed["ids"])
-    rows = [dict(zip(names, row, strict=True)) for row in cells]
     return {
         "method": definition["method"] if with_method else None,
         "metric": {m["name"]: asdict(Metric.from_plain(m)) for m in problem["metrics"]},
         "features": features.get("names"),
         "seed": problem["seed"],
-        "number of candidates": len(listed["ids"]),
-        "candidate": dict(zip(listed["ids"], rows, strict=True)),
+        "number of candidates": len(listed.ids),
         "asked": definition["wishes"],
         "command": definition.get("command"),
     }
+
+
+def _in_rows(old: Candidates, new: Candidates) -> Iterator[str]:
+    """Every cell in which the rows of candidates differ, by their names."""
+    if old.ids == new.ids and old.columns == new.columns:
+        return
+    for name in dict.fromkeys(chain(old.ids, new.ids)):
+        one, two = (c.row(c.index[name]) if name in c.index else None for c in (old, new))
+        yield from _differing(one, two, f"candidate {name}")
 
 
 def _rest(definition: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +184,7 @@ def _rest(definition: dict[str, Any]) -> dict[str, Any]:
     problem = definition["problem"]
     features = problem["features"] or {}
     return {
-        "order of candidates": problem["candidates"]["ids"],
+        "order of candidates": Candidates.from_plain(problem["candidates"]).ids,
         "order of metrics": [metric["name"] for metric in problem["metrics"]],
         "features made": features.get("said"),
         "numbers of the features": features.get("X"),

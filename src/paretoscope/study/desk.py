@@ -131,8 +131,7 @@ class Desk:
 
     def _request(self, text: str) -> Request:
         """A request by its text."""
-        uid = Uid.parse(text)
-        assert uid is not None
+        uid = self._course.turn.waiting.get(text) or Uid.known(text)
         name = self.problem.candidates.ids[uid.candidate]
         shown = with_try(text, 1 + self._book.failed.get(text, 0))
         return Request(shown, name, self._course.replicate(uid), uid.turn + 1)
@@ -180,8 +179,7 @@ class Desk:
         ids, book = self.problem.candidates.ids, self._book
         said = {}
         for text in book.failed:
-            uid = Uid.parse(text)
-            assert uid is not None
+            uid = Uid.known(text)
             said[ids[uid.candidate]] = book.reasons[text]
         return said
 

@@ -8,6 +8,7 @@ together: at the end, at the half, the quarter, and so on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import special
 from paretoscope.core import least_squares
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import LackOfFit, lack_of_fit
+from paretoscope.core.curvature import curvature
 from paretoscope.policies.base import Tally
 from paretoscope.policies.reading import by_arm, noisy_part
 from paretoscope.study.book import Book, Uid, group_members
@@ -75,9 +77,7 @@ def by_half(
 def complete_rounds(book: Book, base: int, turn: int) -> list[Rows]:
     """Requests told in each round from ``base`` to ``turn`` (which is open), in the order told."""
     rounds: list[Rows] = [[] for _ in range(turn - base)]
-    for text in book.values:
-        uid = Uid.parse(text)
-        assert uid is not None, "a request was not checked before it was written down"
+    for text, uid in book.requests.items():
         if base <= uid.turn < turn and not book.barred(uid):
             rounds[uid.turn - base].append((text, uid))
     return rounds
@@ -92,8 +92,7 @@ def _span(problem: Problem, book: Book, rows: Rows, tallied: Tallied, share: flo
     single = [(text, uid) for text, uid in rows if text not in summed]
     texts = [text for text, _ in single]
     candidates = np.array([uid.candidate for _, uid in single], dtype=np.int64)
-    values = [problem.inward(book.values[text]) for text in texts]
-    Y = np.array(values).reshape(len(texts), problem.d)[:, problem.setting.noisy]
+    Y = problem.inward([book.values[text] for text in texts])[:, problem.setting.noisy]
     tally = tallied([uid for _, uid in rows])
     return Span(texts, problem.setting.model.inverse[candidates], Y, share, tally)
 
@@ -123,8 +122,19 @@ def pilot(problem: Problem, tally: Tally) -> list[Scale]:
     return [Scale(name, sigma, least, most, nu) for name, sigma, least, most in rows]
 
 
-def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:
-    """The test of the linear model on measurements fixed beforehand; None where they cannot test it."""
+class _Fitted(NamedTuple):
+    """The linear model on measurements fixed beforehand: candidates, counts, means, fit, what is left."""
+
+    at: IntArray
+    Z: FloatArray
+    counts: IntArray
+    means: FloatArray
+    fit: FloatArray
+    left: least_squares.ResidualSums
+
+
+def _fitted(problem: Problem, tally: Tally) -> _Fitted | None:
+    """The fit, where what was measured can test it."""
     setting, model = problem.setting, problem.setting.model
     arms = noisy_part(setting, by_arm(model.first, model.inverse, tally))
     pool = np.flatnonzero(arms.counts)
@@ -133,20 +143,46 @@ def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:
         return None
     B, rank = least_squares.row_basis(Z[pool])
     ZP, counts = Z[pool] @ B, arms.counts[pool]
-    N = int(counts.sum())
-    if len(pool) <= rank or N <= len(pool):
+    if len(pool) <= rank or int(counts.sum()) <= len(pool):
         return None
     fit = least_squares.estimate(ZP, counts, arms.means[pool])
-    residual = least_squares.residual_ss(ZP, counts, arms.means[pool], arms.m2[pool], fit)
-    if residual.df_lack < 1 or residual.df_pure < 1 or not (residual.pure_error > 0).all():
+    left = least_squares.residual_ss(ZP, counts, arms.means[pool], arms.m2[pool], fit)
+    if left.df_lack < 1 or left.df_pure < 1 or not (left.pure_error > 0).all():
         return None
+    return _Fitted(model.first[pool], ZP, counts, arms.means[pool], fit.means(ZP), left)
+
+
+def fit_test(problem: Problem, tally: Tally, level: float) -> LackOfFit | None:
+    """The test of the linear model on measurements fixed beforehand; None where they cannot test it.
+
+    Half of the level looks in all directions, half in the commonest: a bend between middle and edge. A
+    metric whose model may be wrong by a stated misfit is tested in all directions only.
+    """
+    found = _fitted(problem, tally)
+    if found is None:
+        return None
+    setting, left = problem.setting, found.left
     zeta = None if setting.zeta is None else setting.zeta[setting.noisy]
-    return lack_of_fit(
-        residual.lack_of_fit,
-        residual.pure_error,
-        residual.df_lack,
-        residual.df_pure,
-        N,
-        level=level,
+    made = lack_of_fit(
+        left.lack_of_fit,
+        left.pure_error,
+        left.df_lack,
+        left.df_pure,
+        int(found.counts.sum()),
+        level=level / 2,
         misfit=zeta,
     )
+    bent = curvature(found.Z, found.counts, found.means, left.pure_error, left.df_pure)
+    bent = bent if zeta is None else np.where(zeta > 0, 1.0, bent)
+    p = np.minimum(1.0, 2.0 * np.minimum(made.p, bent))
+    return replace(made, p=p, rejected=p <= level / len(p))
+
+
+def misfits(problem: Problem, tally: Tally, c: int, most: int = 3) -> list[tuple[int, float]]:
+    """The candidates that say most against the fit of noisy metric c, and how far they lie above it."""
+    found = _fitted(problem, tally)
+    if found is None:
+        return []
+    apart = (found.means - found.fit)[:, c]
+    told = np.argsort(-found.counts * np.square(apart), kind="stable")[:most]
+    return [(int(found.at[k]), float(apart[k])) for k in told]

@@ -11,12 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paretoscope.core.arrays import FloatArray
 from paretoscope.errors import DataError, UsageError
+from paretoscope.policies.packing import LONG, pack, unpack
+from paretoscope.study.columns import codes_of, floats
 
 Columns = Mapping[str, Sequence[Any]]
 # formulaic evaluates Python inside a formula: only these functions, and the columns, may be named.
@@ -35,6 +37,22 @@ class Features:
     X: FloatArray
     names: tuple[str, ...]
     said: str
+
+    def to_plain(self, columns: Columns) -> dict[str, Any]:
+        """The numbers really used as JSON values: many of them packed, or as columns of the candidates."""
+        rows: Any = self.X.tolist() if len(self.X) <= LONG else _by_sources(self.X, columns)
+        return {"X": rows, "names": list(self.names), "said": self.said}
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any], columns: Columns) -> Features:
+        """The features written by `to_plain`."""
+        rows = plain["X"]
+        if isinstance(rows, list):
+            X = np.array(rows)
+        else:
+            made = [_of_source(source, columns, rows["rows"]) for source in rows["columns"]]
+            X = np.column_stack(made)
+        return Features(X, tuple(plain["names"]), plain["said"])
 
 
 def build_features(spec: Any, columns: Columns, K: int, *, intercept: bool) -> Features | None:  # noqa: ANN401
@@ -95,14 +113,6 @@ def _finish(
     return Features(X, names, said)
 
 
-def numeric(values: Sequence[Any]) -> FloatArray | None:
-    """The column as numbers, or None if some value is none."""
-    try:
-        return np.array([float(value) for value in values], dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-
-
 def _by_columns(names: list[str], columns: Columns, K: int, *, intercept: bool) -> Features:
     """Numeric columns scaled, text one-hot without the first level; ``a^2`` and ``a:b`` are products."""
     made = [pair for name in names for pair in _term(name, columns)]
@@ -137,11 +147,10 @@ def _term(name: str, columns: Columns) -> list[tuple[str, FloatArray]]:
 
 def _column(name: str, columns: Columns) -> list[tuple[str, FloatArray]]:
     """One column as numbers with their names."""
-    numbers = numeric(columns[name])
+    numbers = floats(columns[name])
     if numbers is None:
-        text = [str(value) for value in columns[name]]
-        levels = sorted(set(text))[1:]
-        return [(f"{name}={v}", np.array([float(t == v) for t in text])) for v in levels]
+        levels, codes = codes_of(columns[name])
+        return [(f"{name}={v}", (codes == k).astype(float)) for k, v in enumerate(levels) if k]
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise DataError(f"column {name!r} of candidate number {row + 1} is not finite")
@@ -203,6 +212,57 @@ def _table(columns: Columns) -> Any:  # noqa: ANN401  (a pandas frame)
         ) from None
     made = {}
     for name, values in columns.items():
-        numbers = numeric(values)
+        numbers = floats(values)
         made[name] = [str(v) for v in values] if numbers is None else numbers
     return pandas.DataFrame(made)
+
+
+# ---------------------------------------------------------------- on paper
+
+
+def _by_sources(X: FloatArray, columns: Columns) -> dict[str, Any]:
+    """Each column of many features: a constant, a column of the candidates shifted and scaled, or bytes.
+
+    What is written is checked to give the same numbers back; bytes do in any case.
+    """
+    given = ((name, floats(values)) for name, values in columns.items())
+    known = [_Given.of(name, numbers) for name, numbers in given if numbers is not None]
+    made = [_source(np.ascontiguousarray(x), known) for x in X.T]
+    return {"rows": len(X), "columns": made}
+
+
+class _Given(NamedTuple):
+    """A column of numbers with the two ways in which it becomes a feature: as it is, and scaled."""
+
+    name: str
+    numbers: FloatArray
+    ways: tuple[tuple[float, float], ...]
+
+    @staticmethod
+    def of(name: str, numbers: FloatArray) -> _Given:
+        """A column with its mean and deviation."""
+        scaled = float(numbers.mean()), float(numbers.std()) or 1.0
+        return _Given(name, numbers, ((0.0, 1.0), scaled))
+
+
+def _source(x: FloatArray, known: Sequence[_Given]) -> dict[str, Any]:
+    """Where one column of the features comes from."""
+    if (x == x[0]).all():
+        return {"constant": float(x[0])}
+    for name, numbers, ways in known:
+        for less, over in ways:
+            begins = np.array_equal((numbers[:8] - less) / over, x[:8])
+            if begins and np.array_equal((numbers - less) / over, x):
+                return {"column": name, "less": less, "over": over}
+    return pack(x)
+
+
+def _of_source(source: Mapping[str, Any], columns: Columns, rows: int) -> FloatArray:
+    """One column of the features."""
+    if "constant" in source:
+        return np.full(rows, float(source["constant"]))
+    if "column" not in source:
+        return unpack(source)
+    given = floats(columns[source["column"]])
+    assert given is not None, "only columns of numbers are sources of features"
+    return np.asarray((given - source["less"]) / source["over"])

@@ -25,6 +25,7 @@ from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.tracking import TrackingConfidence
+from paretoscope.study.checks import beside
 from paretoscope.study.methods import Wishes, fixed_design
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Estimate, estimate
@@ -52,9 +53,10 @@ class Outlook(NamedTuple):
     Attributes
     ----------
     method : str
-    budget : int
+    budget, checks : int
+        Measurements in all, and those among them that test a linear model.
     measurements, out, inside, near, undecided : float
-        Means over the runs: measurements made, and candidates by verdict.
+        Means over the runs: measurements made for verdicts, and candidates by verdict.
     epsilon : dict
         Median tolerance certified for what is kept, per noisy metric: a ratio - 1 on the log scale, in
         multiples of the noise for the metrics in ``relative``; infinite if nothing is certified.
@@ -66,6 +68,7 @@ class Outlook(NamedTuple):
 
     method: str
     budget: int
+    checks: int
     measurements: float
     out: float
     inside: float
@@ -109,11 +112,17 @@ class Belief:
 
 
 def certified_method(
-    policy: Policy[Any], wishes: Wishes, budget: int | None = None
+    policy: Policy[Any],
+    wishes: Wishes,
+    budget: int | None = None,
+    setting: Setting | None = None,
 ) -> Certified | NoOutlook:
-    """The study's own method held to its budget; fixed looks if it certifies nothing, or to try one."""
+    """The study's own method held to its budget; fixed looks if it certifies nothing, or to try one.
+
+    With the study's setting a budget pays for the check points of its model as well.
+    """
     if budget is not None:
-        return fixed_design(replace(wishes, budget=budget))
+        return fixed_design(replace(wishes, budget=budget), setting)
     own = policy if isinstance(policy, Certified) else None
     if isinstance(own, FixedDesign):
         return own
@@ -121,7 +130,7 @@ def certified_method(
         budget = min(own.max_samples, wishes.budget or MOST_SAMPLES)
         own = replace(own, max_samples=budget) if budget < MOST_SAMPLES else None
     elif wishes.budget is not None:
-        return fixed_design(wishes)
+        return fixed_design(wishes, setting)
     return own or NoOutlook("no budget was given")
 
 
@@ -302,9 +311,12 @@ def _summary(problem: Problem, policy: Certified, belief: Belief, done: Sequence
         if not metric.exact:
             relative_scale = metric.scale == "log" and not ratio
             epsilon[metric.name] = float(np.expm1(value) if relative_scale else value)
+    design = policy.budget if isinstance(policy, FixedDesign) else policy.max_samples
+    checks = beside(problem.setting, design)
     return Outlook(
         method=type(policy).__name__.removesuffix("Confidence"),
-        budget=policy.budget if isinstance(policy, FixedDesign) else policy.max_samples,
+        budget=design + checks,
+        checks=checks,
         measurements=pulls,
         out=out,
         inside=inside,

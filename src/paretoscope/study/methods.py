@@ -6,16 +6,16 @@ import math
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from paretoscope.core.arrays import IntArray
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
 from paretoscope.policies.ape import APE, MOST_ARMS
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.epsilon_pal import EpsilonPAL
 from paretoscope.policies.fixed import FixedDesign, OneShot
-from paretoscope.policies.gege import MOST_SAMPLES, GEGEConfidence
+from paretoscope.policies.gege import GEGEConfidence
 from paretoscope.policies.gege_budget import GEGEBudget
 from paretoscope.policies.pal import PAL
+from paretoscope.policies.pfiwr import PFIwR
 from paretoscope.policies.psips import PSIPS
 from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
@@ -24,6 +24,7 @@ from paretoscope.policies.tracking import TrackingConfidence
 from paretoscope.policies.tracking_budget import TrackingBudget
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import plugins
+from paretoscope.study.checks import room_for_design
 
 _KNOWN: dict[str, Any] = {
     "APE": APE,
@@ -35,6 +36,7 @@ _KNOWN: dict[str, Any] = {
     "GEGEBudget": GEGEBudget,
     "OneShot": OneShot,
     "PAL": PAL,
+    "PFIwR": PFIwR,
     "PSIPS": PSIPS,
     "Race": Race,
     "Racing": Racing,
@@ -57,7 +59,7 @@ _WHAT: dict[type, str] = {
     TrackingConfidence: "adaptive batches, certified at any time,",
 }
 # Policies that measure until everything is decided.
-Open = APE | EpsilonPAL | GEGEConfidence | PAL | PSIPS | Race | Racing | TrackingConfidence
+Open = APE | EpsilonPAL | GEGEConfidence | PAL | PFIwR | PSIPS | Race | Racing | TrackingConfidence
 
 
 def method_to_plain(policy: Any) -> dict[str, Any]:  # noqa: ANN401  (any policy at all)
@@ -144,23 +146,27 @@ def choose(setting: Setting, wishes: Wishes) -> Choice:
         suited = [replace(policy, max_rounds=_most_rounds(policy)) for policy in suited]
     if wishes.budget is None:
         return Choice(suited[0], _why_open(suited[0], setting))
-    return _within(wishes, {policy: predicted_need(policy, setting) for policy in suited})
+    return _within(wishes, setting, suited)
 
 
-def _within(wishes: Wishes, needs: dict[Ended, int | None]) -> Choice:
+def _within(wishes: Wishes, setting: Setting, suited: list[Ended]) -> Choice:
     """The first of some policies whose need the budget covers, else fixed looks."""
     assert wishes.budget is not None
+    design = room_for_design(setting, wishes.budget)
+    needs = {policy: predicted_need(policy, setting) for policy in suited}
     for policy, need in needs.items():
-        if need is not None and need <= wishes.budget:
-            capped = replace(policy, max_samples=wishes.budget)
+        if need is not None and need <= design:
+            capped = replace(policy, max_samples=design)
             return Choice(
                 capped, f"{need} measurements should do, and the budget is {wishes.budget}"
             )
     told = [need for need in needs.values() if need is not None]
     what = f"{min(told)} would be needed" if told else "the need cannot be told beforehand"
+    tests = wishes.budget - design
+    paid = f", {tests} of them to test the linear model" if tests else ""
     return Choice(
-        fixed_design(wishes),
-        f"the budget is {wishes.budget} and {what}: one design, looked at as data come",
+        fixed_design(wishes, setting),
+        f"the budget is {wishes.budget}{paid}, and {what}: one design, looked at as data come",
     )
 
 
@@ -169,13 +175,14 @@ def _most_rounds(policy: Ended) -> int:
     return TIMED_ROUNDS if isinstance(policy, GEGEConfidence) else TIMED_LOOKS
 
 
-def fixed_design(wishes: Wishes) -> FixedDesign:
-    """Fixed looks for a budget."""
+def fixed_design(wishes: Wishes, setting: Setting | None = None) -> FixedDesign:
+    """Fixed looks for a budget; of a study, the check points of its model are paid from it."""
     assert wishes.budget is not None
+    budget = wishes.budget if setting is None else room_for_design(setting, wishes.budget)
     return FixedDesign(
         delta=wishes.delta,
         epsilon=wishes.epsilon,
-        budget=wishes.budget,
+        budget=budget,
         looks=wishes.batches or LOOKS,
     )
 
@@ -237,7 +244,7 @@ def options(setting: Setting, wishes: Wishes) -> list[Option]:
     names = [type(policy).__name__.removesuffix("Confidence") for policy in open_]
     made: list[tuple[str, Policy[Any]]] = list(zip(names, open_, strict=True))
     if wishes.budget is not None:
-        made.append(("FixedDesign", fixed_design(wishes)))
+        made.append(("FixedDesign", fixed_design(wishes, setting)))
         made.append(("OneShot (no certificate)", OneShot(wishes.budget)))
     return [_option(name, policy, setting) for name, policy in made]
 
@@ -266,21 +273,6 @@ def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
     return Option(name, low, high, f"{len(forecast)} round{many} at most")
 
 
-def check_points(setting: Setting, want: IntArray, share: float = 0.2) -> int:
-    """Extra pulls of a round that make the test of the linear model possible.
-
-    A ``share`` of the round, where its design alone leaves too few degrees of freedom: a design on
-    exactly h points fits any truth. As many parameters as candidates fit any truth rightly.
-    """
-    model = setting.model
-    if not model.linear or model.rank == setting.K:
-        return 0
-    N, m, h = int(want.sum()), int((want > 0).sum()), model.rank
-    if m - h >= 3 and N - m >= 5:
-        return 0
-    return max(6, 2 * math.ceil(share / 2 * N))
-
-
 def check_terms(policy: Policy[Any], setting: Setting) -> None:
     """Refuse a policy that this study could not run, before anything is written.
 
@@ -289,7 +281,7 @@ def check_terms(policy: Policy[Any], setting: Setting) -> None:
     policy.init(setting)
     if isinstance(policy, Open) and setting.noisy.any():
         tolerant = policy.epsilon > 0 or (setting.epsilon is not None and setting.epsilon.any())
-        capped = policy.max_rounds is not None or policy.max_samples < MOST_SAMPLES
+        capped = policy.max_rounds is not None or policy.max_samples < type(policy).max_samples
         if not (tolerant or capped):
             raise UsageError(
                 "give an epsilon, max_samples or max_rounds: two candidates that are equal would be"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,9 @@ import numpy as np
 from paretoscope.core.arrays import BoolArray, FloatArray
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies.setting import Noise, Setting
-from paretoscope.study.features import Features, numeric
+from paretoscope.study import columns
+from paretoscope.study.columns import Names
+from paretoscope.study.features import Features
 from paretoscope.study.metric import Metric
 
 Row = tuple[float | None, ...]
@@ -24,39 +27,62 @@ class Candidates:
 
     Attributes
     ----------
-    ids : tuple of str
-    columns : dict of lists
+    ids : sequence of str
+        A tuple, or names that are made when they are asked for (see `columns`).
+    columns : dict of sequences
         Values as they were given: a command receives "08" as "08".
     """
 
-    ids: tuple[str, ...]
+    ids: Sequence[str]
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.ids:
             raise DataError("there are no candidates: give at least one row")
-        seen: dict[str, int] = {}
-        for row, name in enumerate(self.ids):
-            if name in seen:
-                raise DataError(
-                    f"candidate id {name!r} stands in row {seen[name] + 1} and in row {row + 1}:"
-                    " ids must differ"
-                )
-            if not name or name != name.strip():
-                raise DataError(f"candidate id {name!r} in row {row + 1} is empty or padded")
-            seen[name] = row
+        if not isinstance(self.ids, Names):  # these differ, and have no blanks
+            _check_names(self.ids)
         for name, values in self.columns.items():
             if len(values) != len(self.ids):
                 raise DataError(f"column {name!r} has {len(values)} values, not {len(self.ids)}")
 
     @cached_property
-    def index(self) -> dict[str, int]:
+    def index(self) -> Mapping[str, int]:
         """Position of each id."""
+        if isinstance(self.ids, Names):
+            return self.ids.places
         return {name: k for k, name in enumerate(self.ids)}
 
     def row(self, k: int) -> dict[str, Any]:
         """The columns of one candidate."""
         return {name: values[k] for name, values in self.columns.items()}
+
+    def to_plain(self) -> dict[str, Any]:
+        """Ids and columns as JSON values."""
+        # a list of pairs: the store sorts the keys of a dict, and columns have an order
+        return {
+            "ids": columns.to_plain(self.ids),
+            "columns": [[name, columns.to_plain(v)] for name, v in self.columns.items()],
+        }
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Candidates:
+        """The candidates written by `to_plain`."""
+        made = {name: columns.from_plain(values) for name, values in plain["columns"]}
+        return Candidates(columns.names_from_plain(plain["ids"], made), made)
+
+
+def _check_names(ids: Sequence[str]) -> None:
+    """Refuse names that are the same, empty or padded."""
+    seen: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if name in seen:
+            raise DataError(
+                f"candidate id {name!r} stands in row {seen[name] + 1} and in row {row + 1}:"
+                " ids must differ"
+            )
+        if not name or name != name.strip():
+            raise DataError(f"candidate id {name!r} in row {row + 1} is empty or padded")
+        seen[name] = row
 
 
 @dataclass(frozen=True)
@@ -100,17 +126,17 @@ class Problem:
 
     def _known_column(self, metric: Metric) -> FloatArray:
         """Values of an exact metric that stand with the candidates, on the inner scale."""
-        columns = self.candidates.columns
-        if metric.known is None or metric.known not in columns:
+        given = self.candidates.columns
+        if metric.known is None or metric.known not in given:
             raise UsageError(
                 f"metric {metric.name!r}: known={metric.known!r} is no column of the candidates"
             )
-        values = numeric(columns[metric.known])
+        values = columns.floats(given[metric.known])
         if values is None or not np.isfinite(values).all():
             raise DataError(
                 f"column {metric.known!r} holds the metric {metric.name!r}: numbers only"
             )
-        return np.array([metric.inward(metric.check(float(v))) for v in values])
+        return np.array([metric.inward(metric.check(v)) for v in values.tolist()])
 
     @cached_property
     def setting(self) -> Setting:
@@ -168,9 +194,9 @@ class Problem:
         DataError
             For a metric that does not exist, is missing, or cannot have this value.
         """
-        unknown = [name for name in values if name not in {m.name for m in self.metrics}]
-        if unknown:
-            raise DataError(f"{unknown[0]!r} is no metric of this study")
+        if not values.keys() <= self._names:
+            unknown = next(name for name in values if name not in self._names)
+            raise DataError(f"{unknown!r} is no metric of this study")
         row: list[float | None] = []
         for metric in self.metrics:
             value = values.get(metric.name)
@@ -182,19 +208,28 @@ class Problem:
                 row.append(metric.check(_number(metric.name, value)))
         return tuple(row)
 
-    def inward(self, row: Sequence[float | None]) -> list[float]:
-        """A checked row on the inner scale; NaN for a blank exact metric."""
-        return [
-            np.nan if value is None else metric.inward(value)
-            for metric, value in zip(self.metrics, row, strict=True)
-        ]
+    @cached_property
+    def _names(self) -> set[str]:
+        """What a row may hold."""
+        return {metric.name for metric in self.metrics}
+
+    def inward(self, rows: Sequence[Sequence[float | None]]) -> FloatArray:
+        """Checked rows (n, d) on the inner scale; NaN for a blank exact metric."""
+        made = np.array(rows, dtype=np.float64).reshape(len(rows), self.d)
+        for c, metric in enumerate(self.metrics):
+            if metric.scale == "log":
+                made[:, c] = [np.nan if math.isnan(v) else math.log(v) for v in made[:, c].tolist()]
+            if metric.goal == "min":
+                np.negative(made[:, c], out=made[:, c])
+        return made
 
     def outward(self, inner: FloatArray) -> FloatArray:
         """Inner values (n, d) as people know them."""
-        columns = [
-            [metric.outward(float(v)) for v in inner[:, c]] for c, metric in enumerate(self.metrics)
+        told = [
+            [metric.outward(v) for v in inner[:, c].tolist()]
+            for c, metric in enumerate(self.metrics)
         ]
-        return np.array(columns).T.reshape(inner.shape)
+        return np.array(told).T.reshape(inner.shape)
 
     # ------------------------------------------------------------ on paper
 
@@ -202,31 +237,20 @@ class Problem:
         """The problem as JSON values, features as the numbers really used."""
         features = self.features
         return {
-            "candidates": {
-                "ids": list(self.candidates.ids),
-                # a list of pairs: the store sorts the keys of a dict, and columns have an order
-                "columns": [[k, list(v)] for k, v in self.candidates.columns.items()],
-            },
+            "candidates": self.candidates.to_plain(),
             "metrics": [metric.to_plain() for metric in self.metrics],
-            "features": None
-            if features is None
-            else {"X": features.X.tolist(), "names": list(features.names), "said": features.said},
+            "features": None if features is None else features.to_plain(self.candidates.columns),
             "seed": self.seed,
         }
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Problem:
         """The problem written by `to_plain`."""
-        made = plain["features"]
-        features = None
-        if made is not None:
-            features = Features(np.array(made["X"]), tuple(made["names"]), made["said"])
+        listed, made = Candidates.from_plain(plain["candidates"]), plain["features"]
         return Problem(
-            candidates=Candidates(
-                tuple(plain["candidates"]["ids"]), dict(plain["candidates"]["columns"])
-            ),
+            candidates=listed,
             metrics=tuple(Metric.from_plain(m) for m in plain["metrics"]),
-            features=features,
+            features=None if made is None else Features.from_plain(made, listed.columns),
             seed=plain["seed"],
         )
 

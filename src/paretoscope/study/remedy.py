@@ -109,7 +109,7 @@ def richer(problem: Problem, tally: Tally) -> Features | None:
     taken: list[str] = []
     while left:
         residual, p, spare = fit.lack(X)
-        if spare < 2 or (p > _FITS / len(p)).all():
+        if spare < 2 or (taken and (p > _FITS / len(p)).all()):
             break
         gains = {name: _gain(fit, X, z[at], residual) for name, z in left.items()}
         best = max(gains, key=lambda name: gains[name])

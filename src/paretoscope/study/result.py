@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from paretoscope.core.dominance import non_dominated
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Certificate, Tally, Verdict
 from paretoscope.policies.reading import by_arm, noisy_part
+from paretoscope.stages import stage
 from paretoscope.study.assumptions import Assumption
 from paretoscope.study.problem import Problem
 from paretoscope.study.windows import ResultWindows
@@ -23,6 +24,8 @@ from paretoscope.study.windows import ResultWindows
 _LEVEL = 0.95
 # Draws of the posterior behind "P(in the front)".
 _DRAWS = 400
+# Candidates for which it is drawn, and points of the front by which they are chosen.
+MOST_DRAWN, _COMPARED = 20_000, 64
 
 
 @dataclass(frozen=True)
@@ -68,38 +71,58 @@ def front_of(problem: Problem, found: Estimate, verdict: Verdict) -> list[str]:
     usable = np.flatnonzero(~np.isnan(found.mu).any(axis=1) & ~verdict.infeasible)
     if not len(usable):
         return []
-    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])]]
+    return [problem.candidates.ids[k] for k in usable[non_dominated(found.mu[usable])].tolist()]
 
 
 def probabilities(problem: Problem, found: Estimate, tally: Tally, seed: int) -> FloatArray:
-    """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything."""
+    """P(in the front) under a flat prior: a t posterior, drawn; not a guarantee of anything.
+
+    Of more than `MOST_DRAWN` candidates it is drawn for those nearest the front of the estimates, and
+    among them; NaN for the others.
+    """
     setting, model = problem.setting, problem.setting.model
     noisy = np.flatnonzero(setting.noisy)
-    usable = ~np.isnan(found.mu).any(axis=1)
+    usable = np.flatnonzero(~np.isnan(found.mu).any(axis=1))
     out = np.full(problem.K, np.nan)
-    if not usable.any() or np.isnan(found.sigma).any():
+    if not len(usable) or np.isnan(found.sigma).any():
         return out
+    stage("drawing who may be in the front")
+    usable = usable[contenders(found.mu[usable], MOST_DRAWN)]
     rng = np.random.default_rng([seed, 11])
     arms = noisy_part(setting, by_arm(model.first, model.inverse, tally))
     seen = np.flatnonzero(arms.counts) if not model.linear else np.arange(len(model.first))
     spread = model.spread(seen, arms.counts)
     assert spread is not None
-    factors = spread.W if spread.W is not None else None
-    hits = np.zeros(int(usable.sum()))
+    place = np.zeros(len(model.first), dtype=np.int64)
+    place[seen] = np.arange(len(seen))
+    rows = place[model.inverse[usable]]
+    factors = spread.W[rows] if spread.W is not None else None
+    hits = np.zeros(len(usable))
     for _ in range(_DRAWS):
         stretch = np.sqrt(max(found.nu, 1) / rng.chisquare(max(found.nu, 1)))
         if factors is not None:
             luck = factors @ rng.standard_normal((factors.shape[1], len(noisy)))
         else:
             assert spread.v is not None
-            luck = np.sqrt(spread.v)[:, None] * rng.standard_normal((len(seen), len(noisy)))
-        full = np.zeros((len(model.first), len(noisy)))
-        full[seen] = luck * found.sigma * stretch
-        mu = found.mu.copy()
-        mu[:, noisy] += full[model.inverse]
-        hits += non_dominated(mu[usable])
+            draws = rng.standard_normal((len(seen), len(noisy)))
+            luck = (np.sqrt(spread.v)[:, None] * draws)[rows]
+        mu = found.mu[usable]
+        mu[:, noisy] += luck * found.sigma * stretch
+        hits += non_dominated(mu)
     out[usable] = hits / _DRAWS
     return out
+
+
+def contenders(mu: FloatArray, most: int) -> IntArray:
+    """The rows that fall least short of some of the front, at most so many; all if they are few."""
+    if len(mu) <= most:
+        return np.arange(len(mu))
+    units = mu / np.maximum(mu.std(axis=0), 1e-300)
+    front = np.flatnonzero(non_dominated(mu))
+    short = np.full(len(mu), -np.inf)
+    for row in units[front[:: max(1, len(front) // _COMPARED)]]:
+        np.maximum(short, (row - units).min(axis=1), out=short)
+    return np.sort(np.argpartition(short, most)[:most])
 
 
 @dataclass(frozen=True)
@@ -115,7 +138,7 @@ class Result(ResultWindows):
     earlier: int = 0  # measurements from before the study that the estimates contain
 
     def _ids(self, mask: BoolArray) -> list[str]:
-        return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask)]
+        return [self.problem.candidates.ids[k] for k in np.flatnonzero(mask).tolist()]
 
     @property
     def pareto_set(self) -> list[str]:
@@ -178,19 +201,20 @@ class Result(ResultWindows):
 
         ``only``: rows of these candidates, by number.
         """
-        low, high = self.intervals
-        means = self.problem.outward(self.found.mu)
+        some = list(range(self.problem.K) if only is None else only)
+        low, high = self.intervals_of(some)
+        means = self.problem.outward(self.found.mu[some])
         rows = []
-        for k in range(self.problem.K) if only is None else only:
+        for at, k in enumerate(some):
             name = self.problem.candidates.ids[k]
             row = {"candidate": name, **self.problem.candidates.row(k)}
             ours = {"candidate": name, "verdict": self.status[k], "n": int(self.counts[k])}
             row |= ours  # wins over columns of the same name
             for c, metric in enumerate(self.problem.metrics):
                 row |= {
-                    metric.name: _cell(means[k, c]),
-                    f"{metric.name} low": _cell(low[k, c]),
-                    f"{metric.name} high": _cell(high[k, c]),
+                    metric.name: _cell(means[at, c]),
+                    f"{metric.name} low": _cell(low[at, c]),
+                    f"{metric.name} high": _cell(high[at, c]),
                 }
             rows.append(row)
         return rows
@@ -198,8 +222,12 @@ class Result(ResultWindows):
     @cached_property
     def intervals(self) -> tuple[FloatArray, FloatArray]:
         """Pointwise 95 % intervals in the metrics' own units."""
-        one = self.problem.outward(self.found.mu - self.found.half)
-        two = self.problem.outward(self.found.mu + self.found.half)
+        return self.intervals_of(range(self.problem.K))
+
+    def intervals_of(self, some: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Those of some candidates, by number: of a million few are ever looked at."""
+        mu, half = self.found.mu[list(some)], self.found.half[list(some)]
+        one, two = self.problem.outward(mu - half), self.problem.outward(mu + half)
         return np.minimum(one, two), np.maximum(one, two)
 
     @property
@@ -239,7 +267,7 @@ class Result(ResultWindows):
             bounds=optimize.Bounds(0, 1),
         )
         assert solved.success, "every candidate covers itself"
-        return [self.problem.candidates.ids[k] for k in kept[solved.x > 0.5]]
+        return [self.problem.candidates.ids[k] for k in kept[solved.x > 0.5].tolist()]
 
     def _tolerance(self, epsilon: Mapping[str, float] | None) -> FloatArray:
         """Tolerance per metric on the inner scale."""

@@ -50,7 +50,7 @@ def noise(metric: Metric) -> str:
 def estimates(result: Result, k: int) -> list[str]:
     """Estimates of a candidate with their 95 % half widths, or intervals on the log scale."""
     mean = result.problem.outward(result.found.mu[k : k + 1])[0]
-    low, high = (side[k] for side in result.intervals)
+    low, high = (side[0] for side in result.intervals_of([k]))
     metrics = enumerate(result.problem.metrics)
     return [estimate(m, float(mean[c]), float(low[c]), float(high[c])) for c, m in metrics]
 

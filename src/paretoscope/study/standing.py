@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from paretoscope.policies.base import StopReason, Verdict
 from paretoscope.study.problem import Problem
 
@@ -49,4 +51,4 @@ class Standing:
     def front(self) -> list[str]:
         """Ids of what is accepted, or near, by now."""
         ids = self.problem.candidates.ids
-        return [name for name, kept in zip(ids, self.verdict.answer, strict=True) if kept]
+        return [ids[k] for k in np.flatnonzero(self.verdict.answer).tolist()]

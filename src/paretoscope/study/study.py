@@ -14,13 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from paretoscope.errors import Conflict, UsageError
 from paretoscope.ledger import open_ledger
 from paretoscope.ledger.base import Ledger
 from paretoscope.runner.callable import Measure, limited
 from paretoscope.runner.contract import Limits, Progress, Ran
 from paretoscope.runner.drive import Drive
-from paretoscope.runner.executors import Inline, Threads
+from paretoscope.runner.executors import Inline, Threads, let_go
+from paretoscope.stages import stage
 from paretoscope.study import assumptions, evidence, forecast, methods, remedy, result, trace
 from paretoscope.study.definition import check_kept, define, differences, reframed
 from paretoscope.study.desk import Desk, Record
@@ -41,6 +44,7 @@ class Study(Desk, Windows):
         Seconds since the epoch; leases are counted by it.
     """
 
+    _known: tuple[int, Result] | None = None  # as of which event
     _tested: tuple[tuple[int, ...], tuple[assumptions.Assumption, ...]] | None = None
 
     # ------------------------------------------------------------ making and opening
@@ -81,6 +85,7 @@ class Study(Desk, Windows):
     @classmethod
     def open(cls, where: str | Path) -> Self:
         """The study at an address."""
+        stage("opening the study")
         return or_close(open_ledger(where, create=False), cls)
 
     def close(self) -> None:
@@ -209,14 +214,21 @@ class Study(Desk, Windows):
             return drive.go()
         finally:
             if drive.pool is not executor:
-                drive.pool.shutdown(wait=False, cancel_futures=True)
+                let_go(drive.pool)
 
     # ------------------------------------------------------------ reading
 
     @in_turn
     def result(self) -> Result:
-        """What is known at present."""
+        """What is known at present: worked out once after every event."""
         self.refresh()
+        if self._known is None or self._known[0] != self._book.number:
+            self._known = self._book.number, self._worked_out()
+        return self._known[1]
+
+    def _worked_out(self) -> Result:
+        """The result of what was folded so far."""
+        stage("working out the result")
         course, book = self._course, self._book
         verdict = self.policy.verdict(course.state)
         tally = course.everything(book)
@@ -272,7 +284,8 @@ class Study(Desk, Windows):
         status = self.status()
         course, book = self._course, self._book
         rounds = trace.rounds_of(book, book.base, course.turn.number, self.problem.K)
-        decided = [d.round for d in status.result.verdict.decisions]
+        batches = status.result.verdict.batches
+        decided = [batch.round for batch in batches], [len(batch.arm) for batch in batches]
         left = trace.residuals_of(self.problem, course.pooled(book), status.result.found)
         return trace.Snapshot(
             events=book.number,
@@ -280,7 +293,7 @@ class Study(Desk, Windows):
             definition=book.definition,
             status=status,
             rounds=rounds,
-            decided=trace.decided_by(course, decided),
+            decided=trace.decided_by(course, np.repeat(*decided).astype(np.int64)),
             residuals=left,
             out=self._out(),
         )
@@ -309,7 +322,7 @@ class Study(Desk, Windows):
 
         ``budget`` is one to try, by the fixed looks that would serve it; by default the study's own.
         """
-        policy = forecast.certified_method(self.policy, self.wishes, budget)
+        policy = forecast.certified_method(self.policy, self.wishes, budget, self.problem.setting)
         if isinstance(policy, forecast.NoOutlook):
             return policy
         tally, exact = self._course.pooled(self._book), self._course.known_exact(self._book)

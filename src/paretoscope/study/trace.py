@@ -14,7 +14,7 @@ from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Tally
 from paretoscope.policies.reading import by_arm, noisy_part
 from paretoscope.study.batch import Request
-from paretoscope.study.book import Book, Uid
+from paretoscope.study.book import Book
 from paretoscope.study.course import Course
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Estimate
@@ -89,20 +89,17 @@ class Snapshot:
 def rounds_of(book: Book, base: int, turn: int, K: int) -> IntArray:
     """Measurements of each candidate in the rounds from ``base`` to ``turn``."""
     counts = np.zeros((turn - base + 1, K), dtype=np.int64)
-    for text in book.values:
-        uid = Uid.parse(text)
-        assert uid is not None, "a request was not checked before it was written down"
+    for uid in book.requests.values():
         if base <= uid.turn <= turn and not book.barred(uid):
             counts[uid.turn - base, uid.candidate] += 1
     return counts
 
 
-def decided_by(course: Course, decisions: list[int]) -> IntArray:
-    """How many decisions had been made by the end of each round; ``decisions`` are rounds of the policy.
+def decided_by(course: Course, made: IntArray) -> IntArray:
+    """How many decisions had been made by the end of each round; ``made`` are rounds of the policy.
 
     A policy may judge more than once in a round of the study, so its own count is looked up.
     """
-    made = np.array(decisions, dtype=np.int64)
     ends = [int((made < reached).sum()) for reached in course.reached]
     if course.stop is not None and ends:
         ends[-1] = len(made)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import paretoscope
+from paretoscope.stages import stage
 
 
 class Windows:
@@ -35,6 +36,7 @@ class Windows:
         UsageError
             If the format is none of these, or what it needs is not installed.
         """
+        stage("drawing the page")
         written = paretoscope.report.write(self, path, format)
         assert isinstance(written, Path)
         return written

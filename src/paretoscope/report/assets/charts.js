@@ -3,7 +3,9 @@
 "use strict";
 (() => {
   const KEYS = new Set(["color", "fillcolor", "fgcolor"]);
-  const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { format: "svg" } };
+  // plotly would offer to send the figures, with every number in them, to a server of its makers
+  const PRIVATE = { showSendToCloud: false, plotlyServerURL: "", typesetMath: false };
+  const CONFIG = { ...PRIVATE, displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { format: "svg" } };
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
@@ -40,7 +42,8 @@
       margin: { l: narrow ? 44 : 56, r: 12, t: 34, b: 44 },
       legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", xanchor: "left", font: { size: 12, color: ink } },
       hoverlabel: { bgcolor: variable("panel"), bordercolor: muted, font: { color: ink }, align: "left" },
-      hovermode: "closest", dragmode: narrow ? false : "zoom",
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: ink },
+      hovermode: "closest", dragmode: narrow ? false : "zoom", uirevision: "kept", // whoever zoomed in stays there
     };
   }
 
@@ -51,18 +54,29 @@
     return Plotly.react(place, figure.data.map((trace) => coloured(named(trace), "")), layout, { ...CONFIG, displayModeBar: narrow ? false : "hover" });
   }
 
+  const source = document.getElementById("figures");
+  let figures = source ? JSON.parse(source.textContent) : null;
+
   function drawAll() {
-    const source = document.getElementById("figures");
-    if (!source || !window.Plotly) return Promise.resolve();
-    const figures = JSON.parse(source.textContent);
+    if (!figures || !window.Plotly) return Promise.resolve();
     const places = [...document.querySelectorAll(".plot")].filter((place) => figures[place.dataset.figure]);
     // the first picture now, the others when the browser has time for them
     const later = (place) => new Promise((done) => setTimeout(() => done(draw(place, figures[place.dataset.figure])), 0));
     return Promise.all(places.map(later)).then(() => { document.documentElement.dataset.drawn = String(Date.now()); });
   }
 
-  for (const place of document.querySelectorAll(".plot")) place.style.minHeight = place.dataset.height + "px";
+  function reserve() {
+    for (const place of document.querySelectorAll(".plot")) place.style.minHeight = place.dataset.height + "px";
+  }
+
+  function show(others) {
+    figures = others;
+    reserve();
+    return drawAll();
+  }
+
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-  window.paretoscope = { ...window.paretoscope, drawAll };
+  window.paretoscope = { ...window.paretoscope, show };
+  reserve();
   drawAll();
 })();

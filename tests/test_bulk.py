@@ -1,0 +1,99 @@
+"""Many candidates are read to the same cells as few, from every source, and refused with the same words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paretoscope import bulk
+from paretoscope.errors import DataError, UsageError
+from paretoscope.policies.packing import LONG
+from paretoscope.study.columns import Column, RowNumbers
+from paretoscope.table import read_candidates
+
+K = LONG + 1001
+RNG = np.random.default_rng(0)
+DATA = {
+    "width": RNG.integers(0, 99, K),
+    "scale": RNG.standard_normal(K),
+    "kind": np.array(["fast", "slow", "08"])[RNG.integers(0, 3, K)],
+}
+
+
+def frames(tmp_path):
+    arrow = pa.table({name: pa.array(values.tolist()) for name, values in DATA.items()})
+    pq.write_table(arrow, tmp_path / "c.parquet")
+    return {
+        "pandas": pd.DataFrame(DATA),
+        "polars": pl.DataFrame({name: values.tolist() for name, values in DATA.items()}),
+        "pyarrow": arrow,
+        "parquet": tmp_path / "c.parquet",
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "parquet"])
+def test_a_long_frame_gives_the_cells_of_its_rows(kind, tmp_path):
+    found = read_candidates(frames(tmp_path)[kind])
+    assert isinstance(found.ids, RowNumbers)
+    assert found.columns == {name: values.tolist() for name, values in DATA.items()}
+    assert isinstance(found.columns["scale"], Column)
+
+
+@pytest.mark.parametrize("ids", [None, "id"])
+def test_a_long_csv_file_gives_the_cells_of_a_short_one(ids, tmp_path, monkeypatch):
+    names = {"id": [f"c{k}" for k in range(K)]} if ids else {}
+    frame = pd.DataFrame(names | DATA | {"code": [f"{k:06d}" for k in range(K)]})
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    fast = read_candidates(tmp_path / "c.csv")
+    monkeypatch.setattr(bulk, "_is_long", lambda _: False)
+    slow = read_candidates(tmp_path / "c.csv")
+    assert fast.ids == slow.ids
+    assert fast.columns == slow.columns
+    assert isinstance(fast.columns["scale"], Column)
+    assert not isinstance(slow.columns["scale"], Column)
+
+
+@pytest.mark.parametrize("bad", ["a,b\n" + "1,2\n" * K + "1\n", "a,b\n" + "1,2\n" * K + '1,"\n'])
+def test_a_fault_of_a_long_file_is_named_by_its_row(bad, tmp_path):
+    (tmp_path / "c.csv").write_text(bad)
+    with pytest.raises(DataError, match=rf"row {K + 2}"):
+        read_candidates(tmp_path / "c.csv")
+
+
+def test_a_name_that_stands_twice_in_a_long_file_is_named(tmp_path):
+    rows = "".join(f"{k},1\n" for k in range(K))
+    (tmp_path / "c.csv").write_text(f"id,a\n{rows}77,1\n")
+    with pytest.raises(DataError, match=rf"row {K + 2}, column 'id': '77' stands in row 79 too"):
+        read_candidates(tmp_path / "c.csv")
+
+
+def test_a_hole_in_a_long_frame_is_named():
+    frame = pd.DataFrame(DATA)
+    frame.loc[5, "scale"] = np.nan
+    with pytest.raises(DataError, match="row 6, column 'scale'"):
+        read_candidates(frame)
+
+
+def test_a_long_array_is_not_copied_and_may_lie_in_a_file(tmp_path):
+    X = RNG.standard_normal((K, 2))
+    found = read_candidates(X)
+    assert np.shares_memory(found.columns["x1"].array, X)
+    np.save(tmp_path / "x.npy", X)
+    mapped = read_candidates(tmp_path / "x.npy")
+    assert isinstance(mapped.columns["x0"].array.base, np.memmap)
+    assert mapped == found
+    X[3, 1] = np.inf
+    with pytest.raises(DataError, match="row 4 of the array is not finite"):
+        read_candidates(X)
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    for name in ("none.parquet", "none.npy", "text.npy", "text.parquet"):
+        if name.startswith("text"):
+            (tmp_path / name).write_text("a,b\n1,2\n")
+        with pytest.raises(UsageError, match=r"cannot be read .* give the path of a table"):
+            read_candidates(tmp_path / name)
