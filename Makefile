@@ -45,6 +45,7 @@ bench-policies: setup ## speed of the other policies, each row checked against i
 
 bench-scale: setup ## a million candidates: seconds, memory and files, each row checked; minutes
 	$(BIN)/python benchmarks/scale.py measure
+	$(BIN)/python benchmarks/scale.py page
 	$(BIN)/python benchmarks/scale.py show
 
 bench-peers: setup ## the same noisy task for another tool and for this one

@@ -52,20 +52,26 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
             ("times faster", "times", ",.0f"),
         ],
     ),
+    "design": (
+        "The design alone, Gaussian features, 8 of them; SLSQP stops where its absolute tolerance says",
+        [
+            ("SLSQP, s", "published", ",.2f"),
+            ("SLSQP, processor s", "published_cpu", ",.2f"),
+            ("its largest leverage over the optimum", "lever", ".3f"),
+            ("times faster", "times", ",.0f"),
+        ],
+    ),
     "front": (
         "Gaps of wide fronts in 5 objectives, a fifth of all arms optimal",
         [("in the front", "front", ",.0f"), ("arms checked by definition", "checked", ".0f")],
     ),
     "monte-carlo": (
         "Runs on 2 processes: 500 arms, 8 features, 8 metrics (the size is the number of runs)",
-        [
-            ("in one process, s", "alone", ".2f"),
-            ("in one process, processor s", "alone_cpu", ".2f"),
-        ],
+        [("in one process, s", "alone", ".2f")],
     ),
     "dask": (
         "Runs on a cluster of Dask with 2 workers, the same numbers as here (the size is the number of runs)",
-        [("wrong answers", "errors", ",.0f")],
+        [("in one process, s", "alone", ".2f"), ("wrong answers", "errors", ",.0f")],
     ),
 }
 # What is promised on two idle cores: part, size, key, at most (or at least, for ratios).
@@ -138,10 +144,12 @@ def targets(found: dict[str, Rows]) -> str:
         row = found.get(part, {}).get(size)
         if row is None:
             continue
+        slow = key == "seconds" and row["load"] > 2.0 and row[key] > limit >= row["cpu"]
         met = row[key] >= -limit if limit < 0 else row[key] <= limit
         sign = ">=" if limit < 0 else "<="
+        word = "met" if met else f"missed at load {row['load']:.0f}" if slow else "missed"
         cells = [f"{part}, {key}", f"{int(size):,}", f"{sign} {abs(limit):g}", f"{row[key]:.3g}"]
-        lines.append(f"| {' | '.join([*cells, spoken(row['cpu']), 'met' if met else 'missed'])} |")
+        lines.append(f"| {' | '.join([*cells, spoken(row['cpu']), word])} |")
     return "\n".join(lines)
 
 

@@ -63,11 +63,14 @@ def main(*, quick: bool) -> None:
         rows = bench(path)
         study.tell(path)  # all rows, or none with the row and the column that are wrong
         now = study.standing().counts
-        print(f"sheet {number}: {rows} rows;", ", ".join(f"{n} {word}" for word, n in now.items()))
+        print(
+            f"sheet {number}: {rows} rows;",
+            ", ".join(f"{n} {word}" for word, n in now.items() if n),
+        )
     result = study.result()
     print("Pareto set:", ", ".join(result.pareto_set))
     word = "Certified" if result.certified else "Not certified"
-    print(f"{word}: {result.certificate.reason}, from {result.certificate.pulls} measurements.")
+    print(f"{word}: {result.certificate.reason} ({result.certificate.pulls} measurements).")
 
 
 if __name__ == "__main__":

@@ -84,23 +84,14 @@ def main(*, quick: bool) -> int:
     (folder / "text").write_text(generated_text(40_000 if quick else 120_000), encoding="ascii")
     rows = "".join(f"{c}-{level}-{k}k,{c},{level},{k}\n" for c, level, k in SETTINGS)
     (folder / "settings.csv").write_text("id,codec,level,window\n" + rows, encoding="ascii")
-    program = [sys.executable, "-I", "-S", str(Path(__file__).resolve())]
+    program = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "one", "text"]
     line = [sys.executable, "-m", "paretoscope", "run", "--study", "demo.study", "--time", "100s"]
     line += ["-C", "settings.csv", "-m", "time:min:ms:log:median", "-m", "size:min:kB:exact"]
-    line += [
-        "--epsilon",
-        "time=15%",
-        "--",
-        *program,
-        "one",
-        "text",
-        "{codec}",
-        "{level}",
-        "{window}",
-    ]
+    line += ["--epsilon", "time=15%", "--warmup", "1"]
+    line += ["--", *program, "{codec}", "{level}", "{window}"]
     done = subprocess.run(line, cwd=folder, check=False)  # noqa: S603  (our own command)
     print(f"\n{HONEST}\n\nAll of it lies in {folder}")
-    return done.returncode
+    return 0 if done.returncode == 3 else done.returncode  # 3: no certificate; it was said why
 
 
 if __name__ == "__main__":

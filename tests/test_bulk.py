@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import paretoscope as ps
 from paretoscope import bulk
 from paretoscope.errors import DataError, UsageError
 from paretoscope.policies.packing import LONG
@@ -32,10 +33,11 @@ def frames(tmp_path):
         "polars": pl.DataFrame({name: values.tolist() for name, values in DATA.items()}),
         "pyarrow": arrow,
         "parquet": tmp_path / "c.parquet",
+        "arrays": DATA,
     }
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "parquet"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "parquet", "arrays"])
 def test_a_long_frame_gives_the_cells_of_its_rows(kind, tmp_path):
     found = read_candidates(frames(tmp_path)[kind])
     assert isinstance(found.ids, RowNumbers)
@@ -97,3 +99,26 @@ def test_files_that_are_none_are_refused(tmp_path):
             (tmp_path / name).write_text("a,b\n1,2\n")
         with pytest.raises(UsageError, match=r"cannot be read .* give the path of a table"):
             read_candidates(tmp_path / name)
+
+
+def test_rows_of_blanks_are_no_candidates(tmp_path):
+    (tmp_path / "c.csv").write_text("a,b\n , \n" + "1,x\n" * K + ",\n\n")
+    found = read_candidates(tmp_path / "c.csv")
+    assert isinstance(found.ids, RowNumbers)
+    assert found.columns == {"a": ["1"] * K, "b": ["x"] * K}
+
+
+def test_columns_of_unlike_length_are_refused():
+    with pytest.raises(DataError, match=rf"row {K}"):
+        read_candidates({"a": np.zeros(K), "b": np.zeros(K - 1)})
+
+
+def test_a_sheet_of_many_candidates_has_the_types_of_its_columns():
+    columns = {"candidates": DATA, "features": ["width", "scale"], "epsilon": 1.0}
+    study = ps.Study.create(None, metrics=[ps.Metric("y", sigma=1.0)], **columns)
+    frame = study.ask(3).to_frame("polars")
+    assert frame.schema["width"] == pl.Int64
+    assert frame.schema["scale"] == pl.Float64
+    assert frame.schema["kind"] == pl.String
+    places = [int(name) for name in frame["candidate"]]
+    assert frame["scale"].to_list() == DATA["scale"][places].tolist()

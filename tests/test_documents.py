@@ -9,7 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
+
+from paretoscope.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 # made by `make docs` from the commands themselves
@@ -88,17 +91,32 @@ def test_console_blocks_run(body, tmp_path):
         assert done.returncode in STATES, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-def test_no_block_stands_there_untried():
-    """What is no example, command or fragment of a file is an installation, of extras that exist."""
+def misspelt(body):
+    """What a block that needs other machines gets wrong: extras, commands and options of ours."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(re.findall(r"\w+", " ".join(re.findall(r"paretoscope\[([\w,]+)\]", body))))
+    wrong = extras - set(project["optional-dependencies"])
+    for line in body.replace("\\\n", " ").splitlines():
+        called = re.search(r"\bparetoscope ([a-z]+)(.*?)( -- |#|$)", line)
+        if called is None:
+            continue
+        command = main.get_command(click.Context(main), called[1])
+        known = {o for p in command.params for o in p.opts} if command else set()
+        wrong |= {called[1]} if command is None else set()
+        wrong |= set(re.findall(r"(?<= )--?[a-z][\w-]*", called[2])) - known
+    return wrong
+
+
+def test_no_block_stands_there_untried():
+    """What is no example, command or fragment of a file needs other machines, and is spelt rightly."""
     tried = {"python", "console", "pycon", "toml", "text"}
     for path in DOCUMENTS:
         for name, body in BLOCK.findall(path.read_text(encoding="utf-8")):
             if name not in tried:
                 assert name == "sh", f"{path.name}: nobody runs a block of {name}"
-                extras = re.fullmatch(r'pip install "?paretoscope(?:\[([\w,]+)\])?"?\n', body)
-                assert extras, f"{path.name}: {body}"
-                assert set((extras[1] or "all").split(",")) <= set(project["optional-dependencies"])
+                assert misspelt(body) == set(), f"{path.name}: {body}"
+    assert misspelt('pip install "paretoscope[non]"\nparetoscope ask x --no 3\n') == {"non", "--no"}
+    assert misspelt("paretoscope fly a.study\n") == {"fly"}
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -144,6 +144,25 @@ def from_frame(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN4
     return _listed(names, key) if len(names) == len(made) else None
 
 
+def from_columns(source: Mapping[Any, Any], key: str | None) -> Candidates | None:
+    """Long arrays by name as candidates; None where one has to be looked at closely."""
+    made = {str(name): _of_array(values) for name, values in source.items()}
+    columns = {name: column for name, column in made.items() if column is not None}
+    if len(columns) < len(source) or len({len(column) for column in columns.values()}) != 1:
+        return None
+    return _listed(columns, key)
+
+
+def _of_array(values: Any) -> Sequence[Any] | None:  # noqa: ANN401  (an array, or anything else)
+    """A long array as a column; None if it is none, or holds anything but finite numbers or text."""
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or len(values) <= LONG:
+        return None
+    if values.dtype.kind == "U":
+        return _texts(values.tolist())
+    fine = values.dtype in {np.dtype("f8"), np.dtype("i8")} and np.isfinite(values).all()
+    return Numbers(values) if fine else None
+
+
 def _of_series(series: Any) -> Sequence[Any] | None:  # noqa: ANN401  (a series of narwhals)
     """A column of a frame; None if it holds anything but numbers or text."""
     if series.null_count():
@@ -151,12 +170,16 @@ def _of_series(series: Any) -> Sequence[Any] | None:  # noqa: ANN401  (a series 
     kind = series.dtype
     if kind.is_integer() and kind != nw.UInt64:
         return Numbers(np.asarray(series.to_numpy(), dtype=np.int64))
-    if kind == nw.Float64:
+    if kind in {nw.Float64, nw.Float32}:
         numbers = np.asarray(series.to_numpy(), dtype=np.float64)
         return Numbers(numbers) if np.isfinite(numbers).all() else None
     if kind not in {nw.String, nw.Categorical}:
         return None
-    text = series.to_list()
+    return _texts(series.to_list())
+
+
+def _texts(text: list[Any]) -> Sequence[Any] | None:
+    """Texts in blocks; None if one of them is odd."""
     fine = all(isinstance(cell, str) and "\x00" not in cell and cell.isprintable() for cell in text)
     return (
         from_blocks([_few(text[k : k + BLOCK]) for k in range(0, len(text), BLOCK)])
@@ -212,7 +235,7 @@ def _rows_over(file: io.BufferedReader) -> bool:
 
 def _blocks(records: Iterator[list[str]]) -> Iterator[list[list[str]]]:
     """Records that are not blank, some at a time."""
-    filled = (record for record in records if any(record))
+    filled = (record for record in records if any(cell.strip() for cell in record))
     while block := [*islice(filled, BLOCK)]:
         yield block
 

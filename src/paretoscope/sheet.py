@@ -21,6 +21,7 @@ import narwhals as nw
 from paretoscope.cells import COMMA_NUMBER, NUMBER, Table, frame_of, read_table, unescape
 from paretoscope.errors import DataError, UsageError
 from paretoscope.study.book import Uid, without_try
+from paretoscope.study.columns import Numbers
 from paretoscope.study.metric import Metric
 from paretoscope.study.problem import Problem
 from paretoscope.table import csv_text, write_text
@@ -141,6 +142,9 @@ def _schema(problem: Problem) -> dict[str, Any]:
 
 def _kind(values: Sequence[Any]) -> Any:  # noqa: ANN401  (a type of narwhals)
     """The type that holds all values of a column."""
+    if isinstance(values, Numbers) and not values.text:
+        return nw.Float64 if values.array.dtype.kind == "f" else nw.Int64
+    values = getattr(values, "levels", values)  # a few stand for a million
     types = {type(value) for value in values}
     small = all(abs(value) < 2**63 for value in values if isinstance(value, int))
     if types <= {int, float} and small:

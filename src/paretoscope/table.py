@@ -76,6 +76,8 @@ def _many(source: Any, key: str | None) -> Candidates | None:  # noqa: ANN401
     """Candidates whose rows are too many to be read one by one; None for all others."""
     if _is_array(source):
         return bulk.from_array(source)
+    if isinstance(source, Mapping):
+        return bulk.from_columns(source, key)
     path = isinstance(source, (str, Path))
     return bulk.from_csv(source, key) if path else bulk.from_frame(source, key)
 

@@ -147,9 +147,13 @@ def test_plan_speaks_of_multiples_of_a_noise_that_is_not_known():
 def test_plan_says_when_rounds_end_early_or_do_not_begin():
     create("w.study", "--budget", 50_000, "--sigma", "y2=0.8")
     said = " ".join(call("plan", "w.study").split())
-    found = re.search(r"50000 fit: expect (\d+) out, (\d+) in(?:, (\d+) near)?, epsilon", said)
+    found = re.search(
+        r"50000 fit \(\d+ of them to test the linear model\): expect (\d+) out, (\d+) in"
+        r"(?:, (\d+) near)?, epsilon",
+        said,
+    )
     assert sum(int(number or 0) for number in found.groups()) == 24
-    assert re.search(r"About \d+ of them would be made", said)
+    assert re.search(r"About \d+ of \d+ would be made", said)
     rounds = ["--method", "gege", "--sigma", "y1=1", "--sigma", "y2=1", "--epsilon", "0.1"]
     create("v.study", options=["-m", "y1", "-m", "y2", *rounds, "--budget", "30"])
     assert "30 measurements buy nothing by GEGE: not even its first round." in call(
@@ -165,7 +169,8 @@ def test_plan_without_a_budget_says_so():
     tried = data("plan", "w.study", "--budget", 300)
     assert (tried["outlook"]["method"], tried["outlook"]["budget"]) == ("FixedDesign", 300)
     assert [option["name"] for option in tried["options"]][:2] == ["GEGE", "FixedDesign"]
-    assert "300 fit: expect " in call("plan", "w.study", "--budget", 300)
+    said = " ".join(call("plan", "w.study", "--budget", 300).split())
+    assert "300 fit (50 of them to test the linear model): expect " in said
     call("plan", "w.study", "--budget", 0, code=2)
 
 
@@ -262,8 +267,8 @@ def test_ask_shows_requests_and_says_when_there_are_none():
     uids = [r["uid"] for r in data("pending", "w.study")["requests"]]
     assert len(uids) == 2
     assert all(uid in said for uid in uids)
-    assert len(asked()) == 27
-    assert "29 requests are out" in call("ask", "w.study", code=6)
+    assert len(asked()) == 31
+    assert "33 requests are out" in call("ask", "w.study", code=6)
     assert data("ask", "w.study", code=6)["requests"] == []
     assert call("status", "w.study", code=6)
     assert "at least one" in call("ask", "w.study", "-n", 0, code=2)
@@ -280,12 +285,12 @@ def test_told_in_parts_dry_and_twice():
     create()
     call("ask", "w.study", "--csv", "b.csv")
     fill(Path("b.csv"), blank={0, 1})
-    assert call("tell", "w.study", "b.csv", "--dry-run").startswith("Would store: 27")
+    assert call("tell", "w.study", "b.csv", "--dry-run").startswith("Would store: 31")
     assert data("status", "w.study", code=6)["done"] == 0
-    assert "27 measurements, 2 still blank" in call("tell", "w.study", "b.csv")
+    assert "31 measurements, 2 still blank" in call("tell", "w.study", "b.csv")
     fill(Path("b.csv"))
     told = data("tell", "w.study", "b.csv")
-    assert (told["accepted"], told["repeated"]) == (2, 27)
+    assert (told["accepted"], told["repeated"]) == (2, 31)
 
 
 def test_a_sheet_with_semicolons_and_decimal_commas():
@@ -390,7 +395,7 @@ def test_status_tells_what_comes_next_and_changes_nothing():
     create()
     events = call("export", "w.study")
     status = data("status", "w.study")
-    assert sum(status["next"].values()) == status["due"] == 29
+    assert sum(status["next"].values()) == status["due"] == 33
     assert call("export", "w.study") == events
     requests = asked()
     assert Counter(request["candidate"] for request in requests) == status["next"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -167,3 +169,26 @@ def test_it_runs_as_a_program_and_a_log_gets_plain_lines():
     assert done.stderr.startswith("run.study: 8 candidates, 2 metrics.\nround 1; ")
     assert "\x1b" not in done.stdout + done.stderr
     assert "front so far" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_in_the_background_of_a_script_can_be_ended(number):
+    """A shell lets its background jobs ignore Ctrl-C; a polite request to end is heard all the same."""
+    Path("began").touch()
+    program = "echo . >> began; sleep 20; : {a} {b}"
+    line = [sys.executable, "-m", "paretoscope", "run", "-q", *DEFINED, "--shell", "--", program]
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"trap '' INT; exec {shlex.join(line)}"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as run:
+        until = time.monotonic() + 60
+        while not Path("began").stat().st_size and time.monotonic() < until:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)  # ignored
+        run.send_signal(number)
+        said, _ = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "Interrupted; nothing is lost" in said
+    with ps.Study.open("run.study") as study:
+        assert not study.held()

@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import paretoscope as ps
+from paretoscope.cli import main
 from tests.cli.lab import call
 from tests.runner.test_process import gone
 from tests.runner.test_template import hostile
@@ -113,7 +115,7 @@ def test_a_time_out_can_count_as_a_value_and_the_certificate_says_so():
         "-q", "--shell", "--", program,
     )  # fmt: skip
     assert "- y: a run that is out of time counts as 9" in said
-    assert "Every verdict is right, from 3 measurements." in said
+    assert "every verdict is right, from 3 measurements." in said
     with ps.Study.open("run.study") as study:
         rows = {row["candidate"]: row for row in study.result().table()}
         assert rows["3"]["y"] == 9.0
@@ -172,3 +174,19 @@ def test_nothing_of_this_process_leaks_into_the_command(monkeypatch):
         "PARETOSCOPE_N",
     ]
     assert os.environ["PARETOSCOPE_STALE"] == "1"
+
+
+def test_times_are_the_median_of_five_runs_and_side_by_side_is_warned_of():
+    words = [
+        "run", "-L", "n", "1,2", "-m", "wall:min:ms:log", "-m", "calls:min::exact", "--budget", "8",
+        "--shell", "-j", "2", "--", "echo . >> {n}.runs; printf '{{\"calls\": 0}}'",
+    ]  # fmt: skip
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code in {0, 3}, "these are real times: they may drift"
+    said = done.output
+    assert "run.study: 2 candidates, 2 metrics, each the median of 5 runs." in said
+    assert "2 runs at the same time disturb each other's times: -j 1 is safer." in said
+    assert "wall: what is certified is the expectation of the median of one measurement" in said
+    with ps.Study.open("run.study") as study:
+        runs = sum(len(Path(f"{n}.runs").read_text(encoding="ascii").split()) for n in (1, 2))
+        assert runs == 5 * study.status().done == 40

@@ -64,3 +64,18 @@ def test_world_and_cap_reach_every_run():
 def test_no_runs_make_no_sense():
     with pytest.raises(UsageError, match="runs = 0: at least 1"):
         monte_carlo(POLICY, INSTANCE, 0)
+
+
+@pytest.mark.long
+def test_ten_thousand_runs_on_a_cluster_are_those_of_this_process():
+    distributed = pytest.importorskip("distributed")
+    instance = synthetic(50, seed=1, sigma=0.5)
+    here = monte_carlo(GEGE(budget=400), instance, 10_000, 6)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        there = monte_carlo(GEGE(budget=400), instance, 10_000, 6, client.get_executor(pure=False))
+    assert told(here) == told(there)

@@ -144,7 +144,7 @@ def test_a_healthy_study_is_refused_within_the_level(make, runs):
 @pytest.mark.long
 @pytest.mark.parametrize(("ratio", "power"), [(0.25, 0.15), (0.5, 0.75), (1.0, 0.99)])
 def test_power_of_the_test_of_the_fit(ratio, power):
-    """400 pulls of the first round; the misfit's root mean square is ratio times sigma."""
+    """400 pulls, 68 at check points; the misfit's root mean square over candidates is ratio times sigma."""
     found, runs = 0, 200
     for seed in range(runs):
         columns, mu = plane(seed=seed)
@@ -157,10 +157,11 @@ def test_power_of_the_test_of_the_fit(ratio, power):
             candidates=columns,
             features=["a", "b"],
             metrics=pair(),
-            method=FixedDesign(delta=DELTA, budget=400, looks=1),
+            method=FixedDesign(delta=DELTA, budget=332, looks=1),
             seed=seed,
         )
         measure(study, mu, np.random.default_rng([3, seed]))
+        assert len(study._book.values) == 400
         found += verdicts(study)[LINEAR] == "broken"
     print(f"misfit {ratio} sigma: found in {found} of {runs}")
     at_least(found, runs, power)
@@ -606,9 +607,12 @@ def until_done(study, mu, rng, sigma):
     return len(study._book.values) + len(study._book.history)
 
 
-def test_the_proposed_terms_certify_a_quadratic_truth_for_less_than_no_model():
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 20))]
+)
+def test_the_proposed_terms_certify_a_quadratic_truth_for_less_than_no_model(seed):
     """K = 200, three columns and an intercept; the linear part is refused, and two terms are missing."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     x = rng.uniform(-1.0, 1.0, (200, 3))
     mu = x @ np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0]])
     mu[:, 0] -= x[:, 0] ** 2
@@ -625,8 +629,9 @@ def test_the_proposed_terms_certify_a_quadratic_truth_for_less_than_no_model():
     result = study.result()
     assert result.certified
     assert not wrong(result.verdict, mu, 0.1)
-    free = fresh(**settings)
-    assert spent < until_done(free, mu, rng, SIGMA) / 2
+    unstructured = until_done(fresh(**settings), mu, rng, SIGMA)
+    print(f"{spent} measurements with {way.said}, {unstructured} without a model")
+    assert spent < unstructured
 
 
 def growth(seed=0, noise=0.05):

@@ -31,6 +31,7 @@ from paretoscope.study.methods import (
     options,
     predicted_need,
 )
+from tests.study.lab import finish, fresh, metrics
 
 KNOWN = Setting(K=5, d=2, noise=Noise(np.full(2, 0.1)))
 UNKNOWN = Setting(K=5, d=2, noise=Noise.unknown(2))
@@ -201,3 +202,13 @@ def test_check_points_are_paid_from_the_budget(budget):
         assert (design + more + check_points(line, pulls) <= budget) == (more == 0)
     free = replace(line, X=None)
     assert choose(free, Wishes(epsilon=0.1, budget=budget + 60)).policy.budget == budget + 60
+
+
+def test_a_named_method_pays_its_check_points_from_the_budget_of_the_study():
+    columns = {"x": np.linspace(-1.0, 1.0, 30).tolist()}
+    settings = {"candidates": columns, "metrics": metrics(0.1), "budget": 120}
+    line = fresh(**settings, features=["x"], method=FixedDesign(delta=0.1, budget=120, looks=4))
+    asked = sum(len(batch) for batch in finish(line, means=np.zeros((30, 2))))
+    assert (line.policy.budget, asked) == (100, 120)
+    free = fresh(**settings, features=["x"], method=Uniform(120))  # it ignores the features
+    assert free.policy.budget == 120

@@ -134,8 +134,8 @@ def test_a_download_has_the_name_of_its_study(place):
 
 def test_the_policy_stops_a_script_that_got_in(place, chromium):
     """The last line: were a tag ever let through, it would not run."""
-    site, _, name = place
-    page = Visit(chromium).open(site.at(name))
+    page = Visit(chromium).page
+    page.goto(place[0].address)
     page.evaluate(
         "() => { const s = document.createElement('script'); s.textContent = 'alert(46)'; document.body.append(s);"
         " document.body.insertAdjacentHTML('beforeend', '<b onclick=\"alert(47)\" id=b>b</b>');"

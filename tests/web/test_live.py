@@ -98,15 +98,15 @@ def test_two_browsers_and_two_tellers_keep_one_ledger(site, folder, chromium, tm
 
 
 def test_a_thousand_candidates_are_painted_within_a_second(site, folder, chromium):
-    """First contentful paint, the best of four loads; rows and marks are complete and exact."""
+    """First contentful paint, the best of three loads; rows and marks are complete and exact."""
     where = folder / "thousand.study"
     with world(K=1000, features=4, noise=0.8, where=where, most=1) as made:
         times = []
-        for _ in range(4):
+        for _ in range(3):
             visit = Visit(chromium)
             visit.page.goto(site.at("thousand"), wait_until="commit")
             times.append(visit.page.evaluate(PAINTED))
-            if len(times) < 4:
+            if len(times) < 3:
                 visit.context.close()
         print("first paint, ms:", *(f"{value:.0f}" for value in sorted(times)))
         assert min(times) < 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import Event, Thread
 
 import pytest
 
@@ -105,6 +106,20 @@ def test_looking_costs_one_query_in_a_fifth_of_a_second(shown, monkeypatch):
     while time.monotonic() < begin + 0.5:
         seen.version()
     assert 1 <= len(reads) <= 3
+
+
+def test_who_follows_does_not_wait_for_who_works(shown):
+    """Or the threads of a server would all wait for one long computation."""
+    seen, _ = shown
+    version = seen.moment().version
+    begun, finish, found = Event(), Event(), []
+    worker = Thread(target=lambda: seen.use(lambda _: (begun.set(), finish.wait(5))))
+    worker.start()
+    begun.wait(5)
+    found.append(seen.glance())
+    finish.set()
+    worker.join()
+    assert [*found, seen.glance()] == [None, version]
 
 
 def test_a_store_that_was_replaced_is_opened_anew(shown, tmp_path):

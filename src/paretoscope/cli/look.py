@@ -305,7 +305,7 @@ def say_certificate(result: Result) -> None:
     show.paragraph(f"{said}: {certificate.reason}.")
     if result.certified:
         show.paragraph(_certificate(result))
-    elif result.undecided:
+    elif result.undecided and any(map(math.isfinite, result.achieved_epsilon.values())):
         show.paragraph(_reached(result))
     _say_cover(result)
     if certificate.assumptions:
@@ -342,12 +342,10 @@ def _titled(metric: Metric) -> str:
 
 
 def _certificate(result: Result) -> str:
-    """The certificate's numbers in a sentence."""
+    """The certificate's numbers in a sentence; where nothing is noisy there is no inequality."""
     made = result.certificate
-    pulls = show.count(made.pulls, "measurement")
-    if not made.bound:  # nothing is noisy
-        return f"Every verdict is right, from {pulls}."
+    by = f"by {made.bound}, " if made.bound else ""
     return (
-        f"With probability at least {1 - made.delta:g} every verdict is right, by {made.bound}, from"
-        f" {pulls}."
+        f"With probability at least {1 - made.delta:g} every verdict is right, {by}from"
+        f" {show.count(made.pulls, 'measurement')}."
     )

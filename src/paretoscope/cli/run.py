@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,7 @@ from paretoscope.errors import UsageError
 from paretoscope.ledger import is_address
 from paretoscope.runner.command import Command
 from paretoscope.runner.contract import Ran
+from paretoscope.runner.drive import ENDING
 from paretoscope.runner.executors import connect, width_of
 from paretoscope.runner.readout import BUILT_IN, TIMED, Wanted
 from paretoscope.runner.template import Template
@@ -258,7 +259,7 @@ class _Session:
         """Run the command until the study has seen enough; None if interrupted."""
         assert self.command is not None
         width = self.jobs or (1 if pool is None else width_of(pool))
-        usual = _on_end(lambda: signal.raise_signal(signal.SIGINT))
+        usual = _on_end()
         try:
             with Live(study, width, self.seconds, quiet=self.quiet or self.as_json) as live:
                 return study.run(
@@ -300,13 +301,15 @@ class _Session:
         return shlex.join(words)
 
 
-def _on_end(react: Callable[[], object]) -> dict[int, Any]:
-    """Let a polite request to end do what Ctrl-C does; the handlers that were there."""
-    usual: dict[int, Any] = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            usual[number] = signal.signal(number, lambda *_: react())
+def _on_end() -> dict[int, Any]:
+    """Let a polite request to end do what Ctrl-C does; the handlers that were there.
+
+    A run in the background of a script ignores Ctrl-C, but not these.
+    """
+    found = {number: signal.getsignal(number) for number in ENDING if number != signal.SIGINT}
+    usual = {number: handler for number, handler in found.items() if handler is signal.SIG_DFL}
+    for number in usual:
+        signal.signal(number, signal.default_int_handler)
     return usual
 
 

@@ -31,6 +31,9 @@ from paretoscope.runner.executors import Inline, let_go, width_of
 _PARTS, _WORK, _MOST = 20, 0.5, 1024
 # Candidates that fail before anything has succeeded until the measurement itself is to blame.
 SUSPECT = 3
+# Signals that end a run in good order, where they would raise KeyboardInterrupt.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 # Seconds between two looks whether others have told what they hold, and for measurements to end.
 _LOOK, _PATIENCE = 0.5, 5.0
 
@@ -357,7 +360,7 @@ class Drive:
     def _interrupts(self) -> Iterator[None]:
         """Let Ctrl-C wait for a moment at which nothing is half done; give requests back."""
         main = threading.current_thread() is threading.main_thread()
-        usual = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        usual = [n for n in ENDING if main and signal.getsignal(n) is signal.default_int_handler]
 
         def note(*_: object) -> None:
             if self.measuring:
@@ -365,8 +368,8 @@ class Drive:
             self.interrupted = True
             self.landed.put(None)
 
-        if usual:
-            signal.signal(signal.SIGINT, note)
+        for number in usual:
+            signal.signal(number, note)
         try:
             yield
         except BaseException:
@@ -374,8 +377,8 @@ class Drive:
             self._abandon()
             raise
         finally:
-            if usual:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in usual:
+                signal.signal(number, signal.default_int_handler)
 
 
 def _outcome(future: Future[Outcome]) -> Outcome | BaseException:

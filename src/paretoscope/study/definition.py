@@ -62,12 +62,13 @@ def _settled(
     command: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The definition of a problem with a method, named or chosen."""
+    stage("designing the first round")
     if method == "auto":
         choice = methods.choose(problem.setting, wishes)
     else:
-        choice = methods.Choice(method, _NAMED)
-    method_plain = methods.method_to_plain(choice.policy)  # refuses what is no method of ours
-    stage("designing the first round")
+        methods.method_to_plain(method)  # refuses what is no method of ours
+        choice = methods.Choice(methods.within_budget(method, problem.setting, wishes), _NAMED)
+    method_plain = methods.method_to_plain(choice.policy)
     methods.check_terms(choice.policy, problem.setting)
     return {
         "problem": problem.to_plain(),

@@ -187,6 +187,22 @@ def fixed_design(wishes: Wishes, setting: Setting | None = None) -> FixedDesign:
     )
 
 
+def within_budget(
+    policy: Any,  # noqa: ANN401  (a policy, which is a dataclass)
+    setting: Setting,
+    wishes: Wishes,
+) -> Any:  # noqa: ANN401
+    """A named policy; where its budget is the study's, the check points of the model are paid from it."""
+    names = [n for n in ("budget", "max_samples") if getattr(policy, n, None) == wishes.budget]
+    if wishes.budget is None or not names:
+        return policy
+    used = getattr(
+        policy.init(setting), "setting", setting
+    )  # without features where it ignores them
+    room = room_for_design(used, wishes.budget)
+    return replace(policy, **dict.fromkeys(names, room))
+
+
 def suitable(setting: Setting, wishes: Wishes) -> list[Ended]:
     """Certified policies with an open end that suit a study, the best first."""
     known = not setting.noise.only(setting.noisy).unknowns.any()

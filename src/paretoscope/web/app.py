@@ -205,6 +205,8 @@ async def events(request: Request) -> Response:
     if site.followers >= _FOLLOWERS:
         raise HTTPException(503, "Too many pages follow already: close some.")
     await run_in_threadpool(shown.version)  # what cannot be opened is said before it is followed
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     return StreamingResponse(_follow(site, shown), media_type="text/event-stream")
 
 
@@ -215,9 +217,9 @@ async def _follow(site: Site, shown: Shown) -> AsyncIterator[str]:
     try:
         yield f"retry: 1000\nevent: boot\ndata: {site.boot}\n\n"
         while not site.ending():
-            version = await run_in_threadpool(shown.version)
-            if version != last:
-                last, silent = version, 0.0
+            version = await run_in_threadpool(shown.glance)
+            if version not in {last, None}:
+                last, silent = str(version), 0.0
                 yield f"event: moved\ndata: {version}\n\n"
             elif silent >= _ALIVE:
                 silent = 0.0

@@ -80,17 +80,22 @@ class Shown:
             if study is not None:
                 study.close()
 
-    def fresh(self) -> bool:
-        """Whether the version is known without looking."""
-        return time.monotonic() < self._read + _FRESH and self._moment is not None
-
     def version(self) -> str:
         """Which version is there now."""
         with self._lock:
-            if not self.fresh():
+            if self._moment is None or time.monotonic() >= self._read + _FRESH:
                 self.use(self._look)
                 self._read = time.monotonic()
             return f"{self._turn}.{self._events}"
+
+    def glance(self) -> str | None:
+        """The version, or nothing while somebody works with the study: who follows need not wait."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return self.version()
+        finally:
+            self._lock.release()
 
     def _look(self, study: Study) -> None:
         """Count what others have written, and notice when a lease has run out."""

@@ -82,11 +82,13 @@
   async function follow() {
     if (busy || wanted === root.dataset.version) return;
     busy = true;
+    const asked = wanted;
     try {
       const state = await ask("state");
       take(state);
       await window.paretoscope.show(state.figures);
       root.dataset.version = state.version;
+      if (wanted === asked) wanted = state.version; // which may be a later one
       failures = 0;
       say("following");
     } catch (error) {
