@@ -36,8 +36,56 @@ def found(shelf):
     return {claim.name: claim for claim in checked(shelf)}
 
 
-HOLD: tuple[str, ...] = ()
-FAIL: tuple[str, ...] = ()
+HOLD = (
+    "error-flat",
+    "pulls-flat-certified",
+    "pulls-flat-printed",
+    "pulls-last-certified",
+    "noc-error-published",
+    "noc-error-sound",
+    "noc-small-budget",
+    "noc-pulls-certified-published",
+    "noc-pulls-code-published",
+    "noc-pulls-certified-sound",
+    "noc-pulls-code-sound",
+    "energy-error-ege-sh-published",
+    "energy-error-uniform-published",
+    "energy-error-ege-sh-sound",
+    "energy-error-uniform-sound",
+    "energy-error-small-budget",
+    "energy-pulls-certified-published",
+    "energy-pulls-certified-sound",
+    "risk-certified",
+    "risk-printed",
+    "times-large-published-alone-0.3",
+    "times-large-published-shared-0.3",
+    "times-small-published-shared-0.3",
+    "times-large-default-shared-0.3",
+    "times-large-published-alone-0.1",
+    "times-large-published-shared-0.1",
+    "times-large-default-shared-0.1",
+)
+FAIL = (
+    "pulls-last-printed",
+    "noc-pulls-printed-published",
+    "noc-pulls-printed-sound",
+    "energy-error-oneshot-published",
+    "energy-error-oneshot-sound",
+    "energy-pulls-printed-published",
+    "energy-pulls-code-published",
+    "energy-pulls-printed-sound",
+    "energy-pulls-code-sound",
+    "risk-code",
+    "times-small-published-alone-0.3",
+    "times-large-default-alone-0.3",
+    "times-small-default-alone-0.3",
+    "times-small-default-shared-0.3",
+    "times-small-published-alone-0.1",
+    "times-small-published-shared-0.1",
+    "times-large-default-alone-0.1",
+    "times-small-default-alone-0.1",
+    "times-small-default-shared-0.1",
+)
 
 
 def test_every_claim_is_listed_here(found):
@@ -128,7 +176,7 @@ def test_the_results_are_small_and_hold_no_paths():
         assert "/root" not in text
         assert not any(word in text for word in ('"/', ",/", "\\\\"))
     assert total < 400_000
-    assert sum(p.stat().st_size for p in (DOCS / "reproduction").iterdir()) < 300_000
+    assert sum(p.stat().st_size for p in (DOCS / "reproduction").iterdir()) < 350_000
 
 
 @pytest.mark.parametrize("name", names())

@@ -471,6 +471,15 @@ def test_lost_pulls_are_asked_for_again_and_lost_candidates_leave():
     assert want[3] == 0
 
 
+def test_ape_goes_on_without_whoever_lost_its_only_pull():
+    policy, setting = APE(0.1, growth=0.3), study(K=3, sigma=0.1)
+    state = policy.forgo(policy.init(setting), np.array([0, 1, 1]))
+    state = policy.observe(state, quiet(TRADE[:3], policy.allocate(state), 0.1))
+    verdict = policy.verdict(state)
+    assert verdict.infeasible.tolist() == [False, True, True]
+    assert verdict.accepted.tolist() == [True, False, False]
+
+
 def test_a_plan_bounds_what_a_race_can_cost():
     setting = study(K=6, sigma=0.5, epsilon=0.3)
     plan = Race(0.1).plan(setting)

@@ -25,11 +25,18 @@ from paretoscope.errors import UsageError
 Shelf = Mapping[str, Results]
 # Pictures stand beside the page, in this folder.
 FOLDER = "reproduction"
-# What a browser does not need of a picture: fonts it lacks, turns by nothing, indentation.
+# What a browser does not need of a picture: fonts it lacks, turns by nothing, indentation, edges that
+# nothing crosses, names that nobody calls, groups of one.
+_ONE = re.compile(r"<g>\n(<(?:path|text|use)[^<]*(?:/>|</text>))\n</g>")
 _WASTE = (
-    (re.compile(r"'DejaVu Sans', [^;\"]*?sans-serif"), "'DejaVu Sans', sans-serif"),
+    (re.compile(r"font-family: 'DejaVu Sans', [^;\"]*?sans-serif; "), ""),
+    (re.compile(r"<svg "), "<svg font-family=\"'DejaVu Sans', sans-serif\" "),
     (re.compile(r' ?transform="rotate\(-?0 [^)]*\)"'), ""),
     (re.compile(r"\s*\n\s*"), "\n"),
+    (re.compile(r' clip-path="[^"]*"|; stroke-linecap: square'), ""),
+    (re.compile(r' id="[a-z.A-Z]*\d*[a-z]?_\d+"'), ""),
+    (_ONE, r"\1"),
+    (_ONE, r"\1"),
 )
 _LONG = re.compile(r"(?<![\w.#])(\d+)\.\d{2,}")
 _GAP = re.compile(r"{{(\w+)(?: ([^}]*))?}}")
@@ -83,10 +90,10 @@ def draw_all(shelf: Shelf, docs: Path) -> list[Path]:
 
 
 def compact(svg: str) -> str:
-    """The same picture in fewer characters: tenths of a point, one font with its fallback.
+    r"""The same picture in fewer characters: tenths of a point, one font with its fallback.
 
-    >>> compact("x='12.3456' font-family: 'DejaVu Sans', 'Arial', sans-serif; r='0.4567'")
-    "x='12.3' font-family: 'DejaVu Sans', sans-serif; r='0.46'"
+    >>> compact("<g>\n  <path d='M 12.3456'/>\n</g>")
+    "<path d='M 12.3'/>"
     """
     for pattern, less in _WASTE:
         svg = pattern.sub(less, svg)

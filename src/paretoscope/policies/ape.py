@@ -108,6 +108,7 @@ class APE(AnytimeRounds):
         """Add some of the pulls asked for; the usual case, all pulls of one arm, has a short way."""
         at = np.flatnonzero(tally.counts)
         whole = len(at) == 1 and (tally.counts == state.want - state.got.counts).all()
+        whole = whole and not state.forgone.any()  # somebody may have no pull at all
         if not whole or state.stop is not None or state.gone.any() or state.exact.shape[1]:
             return super().observe(state, tally)
         if not np.isfinite(tally.means[at]).all():
