@@ -473,6 +473,20 @@ MUTANTS = [
         "ln(d s) dropped",
     ),
     Mutant(
+        "core/anytime.py",
+        "fixed + 0.5 * float(np.log1p(ratios / n).sum())",
+        "fixed",
+        "tests/core/test_anytime.py::test_scaled_threshold_is_the_threshold_of_multiples_of_one_matrix",
+        "the log determinant dropped",
+    ),
+    Mutant(
+        "core/balance.py",
+        "V = (1.0 - step) * V + step * (past + np.outer(Z[best], Z[best]))",
+        "V = (1.0 - step) * V + step * np.outer(Z[best], Z[best])",
+        "tests/core/test_balance.py::test_the_rest_of_a_budget_makes_up_for_what_the_past_did_badly",
+        "the past fades from the end of a budget",
+    ),
+    Mutant(
         "core/balance.py",
         "worst = int(np.argmin(a / np.einsum",
         "worst = int(np.argmax(a / np.einsum",

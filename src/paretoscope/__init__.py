@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from paretoscope.policies.ape import APE
+    from paretoscope.policies.certify import certify
     from paretoscope.policies.ege import EGESH, EGESR
     from paretoscope.policies.epsilon_pal import EpsilonPAL
     from paretoscope.policies.fixed import FixedDesign, OneShot
@@ -54,6 +55,7 @@ _NAMES = {
     "Study": "paretoscope.study",
     "UsageError": "paretoscope.errors",
     "APE": "paretoscope.policies.ape",
+    "certify": "paretoscope.policies.certify",
     "EGESH": "paretoscope.policies.ege",
     "EGESR": "paretoscope.policies.ege",
     "EpsilonPAL": "paretoscope.policies.epsilon_pal",
@@ -93,6 +95,7 @@ __all__ = [
     "Uniform",
     "UsageError",
     "__version__",
+    "certify",
     "core",
     "errors",
     "policies",

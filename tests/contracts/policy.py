@@ -53,6 +53,7 @@ POLICIES = {
     "racing-reference": Racing(0.1, bonus="reference", max_samples=900),
     "tracking": Tracking(0.1, max_samples=4_000),
     "tracking-epsilon": Tracking(0.1, 0.2, batch=1.0),
+    "tracking-budget": Tracking(budget=60),
     "ape": APE(0.1, growth=0.3, max_rounds=300),
     "ape-one-by-one": APE(0.1, growth=0.0, max_rounds=90),
     "ape-epsilon": APE(0.1, 0.3, growth=0.3),
@@ -73,17 +74,10 @@ POLICIES = {
     "pfiwr-one-by-one": PFIwR(0.1, gamma_scale=1e-4, growth=0.0, max_rounds=60),
 }
 KNOWN_NOISE_ONLY = {
-    "tracking",
-    "tracking-epsilon",
     "gege-corrected",
     "gege-paper",
     "gege-authors",
-    "racing",
-    "racing-epsilon",
     "racing-reference",
-    "ape",
-    "ape-one-by-one",
-    "ape-epsilon",
     "ape-reference",
     "pal",
     "pal-one-by-one",
@@ -97,8 +91,6 @@ KNOWN_NOISE_ONLY = {
     "psips",
     "psips-one-by-one",
     "psips-correlated",
-    "psips-certificate",
-    "psips-epsilon",
 }
 WORLDS = {
     "linear": {"linear": True},

@@ -67,6 +67,7 @@ def policies_for(setting):
         GEGE(0.1, max_samples=CAP),
         GEGE(0.1, max_samples=CAP, designs=("g",), scale_from="replicates"),
         GEGE(budget=80),
+        Tracking(budget=60),
         OneShot(60),
         Uniform(30),
         FixedDesign(delta=0.1, budget=60),
@@ -76,14 +77,15 @@ def policies_for(setting):
         EGESH(60),
         EGESR(60),
     ]
+    some.append(Racing(0.1, max_samples=CAP, growth=0.3))
+    if setting.zeta is None:
+        some.append(Tracking(0.1, max_samples=CAP, batch=0.5))
+    some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
+    some.append(PSIPS(0.1, stop="certificate", max_samples=CAP, growth=0.5))
     if not setting.noise.unknowns.any():
-        some.append(Racing(0.1, max_samples=CAP, growth=0.3))
         if setting.zeta is None:
-            some.append(Tracking(0.1, max_samples=CAP, batch=0.5))
             some.append(PFIwR(0.1, gamma_scale=1e-7, max_samples=CAP, growth=0.7))
-        some.append(APE(0.1, max_samples=CAP, growth=1.0, max_rounds=50))
         some.append(PAL(0.1, max_samples=CAP, growth=0.3))
-        some.append(PSIPS(0.1, stop="certificate", max_samples=CAP, growth=0.5))
         some.append(EpsilonPAL(0.1, max_samples=CAP, growth=1.0, max_rounds=20))
     if not setting.noise.unknowns.any() and setting.zeta is None:
         some += [GEGE(0.1, max_samples=CAP, schedule=name) for name in ("corrected", "authors")]

@@ -284,11 +284,11 @@ def test_sr_k_stops_at_k():
     assert state.stop is StopReason.FOUND
 
 
-def test_a_known_sigma_is_needed():
+def test_guesses_need_a_known_sigma():
     with pytest.raises(UsageError, match="APE needs a known sigma: Race does not"):
-        APE(0.1).init(study(K=3, noise=Noise.unknown(2)))
-    with pytest.raises(UsageError, match="Racing needs a known sigma: Race does not"):
-        Racing(0.1).init(study(K=3, noise=Noise.unknown(2)))
+        APE(0.1, bonus="reference").init(study(K=3, noise=Noise.unknown(2)))
+    with pytest.raises(UsageError, match="PSIPS needs a known sigma: GEGE does not"):
+        PSIPS(0.1).init(study(K=3, noise=Noise.unknown(2)))
 
 
 def test_only_the_published_bonus_of_the_experiments_certifies_nothing():

@@ -70,6 +70,17 @@ def test_the_prior_is_what_the_past_says():
     assert after_batch(TERMS, field([1, 1, 0, 0], mu), window).I.all()
 
 
+def test_the_scale_of_the_ellipsoid_looks_at_no_data():
+    one, two = field([9, 2, 7, 1], X @ X[:2].T), field([0, 5, 1, 90], np.zeros((4, 2)))
+    np.testing.assert_array_equal(one.W0, two.W0)
+    free = study(K=3).model
+    few, many = (
+        build_field(free, Tally(np.array(n), np.zeros((3, 2)), np.zeros((3, 2))), np.ones(2))
+        for n in ([1, 1, 1], [9, 1, 2])
+    )
+    np.testing.assert_array_equal(few.w, many.w)
+
+
 def money(opened, wrong):
     """sum_k a_k T_k of the world in which these signs are wrong."""
     worth = []

@@ -209,7 +209,8 @@ def test_a_study_of_one_candidate_asks_nothing():
 def test_later_rounds_are_checked_too():
     """A tenth of every later round, as replicates of at most sixteen other candidates."""
     columns = {"x": np.linspace(-1.0, 1.0, 60).tolist()}
-    study = fresh(candidates=columns, features=["x"], epsilon=0.02)
+    method = GEGE(delta=0.05, epsilon=0.02)  # of rounds that are certain to be several
+    study = fresh(candidates=columns, features=["x"], method=method)
     x = np.linspace(-1.0, 1.0, 60)
     first, second, *_ = finish(study, means=np.column_stack([x, -0.5 * x]))
     for batch, part in ((first, 0.2), (second, 0.1)):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Noise, Setting
 from paretoscope.policies.tracking import Tracking
 from paretoscope.policies.uniform import Uniform
-from paretoscope.study.checks import check_points
+from paretoscope.study.checks import check_points, room_for_design
 from paretoscope.study.methods import (
     Wishes,
     check_terms,
@@ -51,6 +52,7 @@ EXACT = Setting(K=5, d=1, noise=Noise(np.ones(1)), exact=np.array([True]))
         Racing(0.1, 0.2, bonus="union"),
         APE(0.1, 0.2, growth=0.0),
         Tracking(0.1, 0.2, batch=1.0),
+        Tracking(budget=60, batch=0.5),
         PAL(0.1, bonus="reference"),
         EpsilonPAL(0.1, 0.2, max_rounds=5),
         PSIPS(0.1, correlation=((1, 0.5), (0.5, 1)), max_samples=90),
@@ -78,43 +80,74 @@ def test_without_an_end_nothing_is_chosen():
     assert choose(EXACT, Wishes()).reason
 
 
-def test_what_auto_chooses_and_why():
-    race = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1))
-    assert race.policy == Race(0.1, 0.5)
-    assert "unstructured, known noise" in race.reason
-    own = choose(UNKNOWN, Wishes(epsilon=0.5, delta=0.1))
-    assert own.policy == Race(0.1, 0.5)
-    assert own.policy.noise_from == "candidates"
-    assert "unknown noise, each candidate with its own" in own.reason
-    line = replace(KNOWN, X=np.arange(5.0)[:, None])
-    rounds = choose(line, Wishes(epsilon=0.5, delta=0.1))
-    assert rounds.policy == GEGE(delta=0.1, epsilon=0.5)
-    assert "linear in the features, known noise" in rounds.reason
-    need = predicted_need(race.policy, KNOWN)
-    enough = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1, budget=need))
-    assert enough.policy == Race(0.1, 0.5, max_samples=need)
-    short = choose(KNOWN, Wishes(epsilon=0.5, delta=0.1, budget=need - 1, batches=4))
-    assert short.policy == FixedDesign(delta=0.1, epsilon=0.5, budget=need - 1, looks=4)
-    assert f"{need} would be needed" in short.reason
+LINE = replace(KNOWN, X=np.arange(5.0)[:, None])
+
+
+@pytest.mark.parametrize(
+    ("setting", "wishes", "policy", "why"),
+    [
+        (LINE, {}, Tracking(0.1, 0.5), "linear in the features, known noise, .*adaptive batches"),
+        (LINE, {"batches": 14}, Tracking(0.1, 0.5, batch=1.0), "adaptive"),
+        (LINE, {"batches": 5}, Tracking(0.1, 0.5, batch=4.0), "adaptive"),
+        (LINE, {"batches": 30}, Tracking(0.1, 0.5), "adaptive"),
+        (
+            replace(UNKNOWN, X=LINE.X),
+            {},
+            GEGE(delta=0.1, epsilon=0.5),
+            "linear in the features, unknown noise, .*rounds that eliminate",
+        ),
+        (replace(LINE, zeta=np.full(2, 0.1)), {}, GEGE(delta=0.1, epsilon=0.5), "rounds"),
+        (KNOWN, {}, Race(0.1, 0.5), "unstructured, known noise, .*a race"),
+        (UNKNOWN, {}, Race(0.1, 0.5), "unstructured, unknown noise, each .*a race"),
+    ],
+)
+def test_what_auto_chooses_with_an_open_end_and_why(setting, wishes, policy, why):
+    found = choose(setting, Wishes(epsilon=0.5, delta=0.1, **wishes))
+    assert found.policy == policy
+    assert re.search(why, found.reason)
+
+
+def test_what_auto_chooses_for_a_budget_and_why():
+    wishes = {"epsilon": 0.05, "delta": 0.1}
+    for setting, kinds in ((KNOWN, [Race]), (LINE, [GEGE, Tracking])):
+        needs = [predicted_need(kind(0.1, 0.05), setting) for kind in kinds]
+        budgets = [
+            next(T for T in range(n, 3 * n) if room_for_design(setting, T) >= n) for n in needs
+        ]
+        for kind, need, budget in zip(kinds, needs, budgets, strict=True):
+            enough = choose(setting, Wishes(**wishes, budget=budget))
+            capped = room_for_design(setting, budget)
+            assert enough.policy == kind(0.1, 0.05, max_samples=capped)
+            assert f"{need} measurements should do" in enough.reason
+        short = choose(setting, Wishes(**wishes, budget=budgets[0] - 1, batches=4))
+        room = room_for_design(setting, budgets[0] - 1)
+        assert short.policy == FixedDesign(**wishes, budget=room, looks=4)
+        assert f"{min(needs)} would be needed" in short.reason
     blind = choose(UNKNOWN, Wishes(epsilon=0.5, budget=1000))
     assert isinstance(blind.policy, FixedDesign)
-    assert "before the noise is known" in blind.reason
-    assert choose(KNOWN, Wishes(time=9.0)).policy.max_rounds == 60
-    assert choose(line, Wishes(time=9.0)).policy.max_rounds == 30
+    assert "cannot be told beforehand" in blind.reason
+    assert choose(KNOWN, Wishes(time=9.0)).policy == Race(max_rounds=60, delta=0.05)
+    assert choose(LINE, Wishes(time=9.0)).policy.max_rounds == 60
+    assert choose(replace(UNKNOWN, X=LINE.X), Wishes(time=9.0)).policy.max_rounds == 30
 
 
 def test_plan_names_every_method_that_fits():
     plans = options(KNOWN, Wishes(epsilon=0.5, budget=40))
-    named = ["Race", "GEGE", "FixedDesign", "OneShot (no certificate)"]
+    named = ["Race", "APE", "GEGE", "FixedDesign", "OneShot (no certificate)"]
     assert [plan.name for plan in plans] == named
     assert plans[0].high == predicted_need(Race(0.05, 0.5), KNOWN)
-    assert plans[1].high == predicted_need(GEGE(delta=0.05, epsilon=0.5), KNOWN)
-    assert plans[3].high == 40
+    assert (plans[1].high, plans[1].said) == (None, "the rest depends on the data")
+    assert plans[2].high == predicted_need(GEGE(delta=0.05, epsilon=0.5), KNOWN)
+    assert plans[4].high == 40
     assert options(UNKNOWN, Wishes(epsilon=0.5))[0].high is None
     small = options(KNOWN, Wishes(epsilon=0.5, budget=1))
-    assert (small[2].high, "too small" in small[2].said) == (None, True)
-    line = replace(KNOWN, X=np.arange(5.0)[:, None])
-    assert options(line, Wishes(epsilon=0.5))[0].name == "GEGE"
+    assert (small[3].high, "too small" in small[3].said) == (None, True)
+    tracking, rounds = options(LINE, Wishes(epsilon=0.05))
+    assert (tracking.name, rounds.name) == ("Tracking", "GEGE")
+    assert tracking.high == predicted_need(Tracking(0.05, 0.05), LINE)
+    assert "within the tolerance" in tracking.said
+    none = options(LINE, Wishes(time=9.0))[0]
+    assert (none.high, none.said) == (None, "the rest depends on the data")
 
 
 def test_terms_that_would_never_end_are_refused():

@@ -247,8 +247,8 @@ def test_status_and_plan():
     assert min(chance["1"], chance["2"]) > 0.95  # optimal by far; 0 is so by a tenth
     assert chance["0"] > 0.5
     assert max(chance.get(k, 0.0) for k in "34") < 0.05
-    race, rounds, *others = study.plan()
-    assert (race.name, rounds.name) == ("Race", "GEGE")
+    race, one_by_one, rounds, *others = study.plan()
+    assert (race.name, one_by_one.name, rounds.name) == ("Race", "APE", "GEGE")
     assert [option.name for option in others] == ["FixedDesign", "OneShot (no certificate)"]
     assert min(race.high, rounds.high) >= len(study._book.values)
 

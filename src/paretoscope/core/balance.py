@@ -64,6 +64,51 @@ def balanced_free(
     return np.where(open_, w, 0.0)
 
 
+def completed(
+    Z: FloatArray, U: FloatArray, a: FloatArray, past: FloatArray, start: FloatArray
+) -> FloatArray:
+    """`balanced` for the end of a budget: with ``past + V(w)`` in place of V(w).
+
+    Parameters
+    ----------
+    past : (h, h) array
+        Gram matrix of what was measured, divided by the number of pulls to come.
+    """
+    w: FloatArray = start / start.sum()
+    past = past + _RIDGE * np.eye(len(past))  # arms that are left may not span all
+    V = past + (Z * w[:, None]).T @ Z
+    for k in range(STEPS):
+        A = np.linalg.solve(V, U.T)
+        squares = np.einsum("mh,hm->m", U, A)
+        worst = int(np.argmin(a / squares))
+        best = int(np.argmax(np.abs(Z @ A[:, worst])))
+        step = 1.5 / (k + 2.0) if k else 0.5
+        V = (1.0 - step) * V + step * (past + np.outer(Z[best], Z[best]))
+        w *= 1.0 - step
+        w[best] += step
+    return w
+
+
+def completed_free(
+    i: IntArray, j: IntArray, a: FloatArray, past: FloatArray, start: FloatArray
+) -> FloatArray:
+    """`completed` for arms that share no features, ``past`` their pulls over the pulls to come."""
+    w: FloatArray = start / start.sum()
+    open_ = start > 0.0
+    for k in range(STEPS):
+        n = past + np.maximum(w, _RIDGE)
+        worst = int(np.argmin(a / (1.0 / n[i] + 1.0 / n[j])))
+        pair = np.array([i[worst], j[worst]])
+        pair = pair[open_[pair]]
+        if len(pair) == 0:
+            break
+        best = pair[np.argmin(n[pair])]
+        step = 1.5 / (k + 4.0)
+        w *= 1.0 - step
+        w[best] += step
+    return w
+
+
 def pulls_left(U_squares: FloatArray, a: FloatArray) -> float:
     """2 max |u_q|^2 / a_q: pulls until every question has its need."""
     return float(2.0 * (U_squares / a).max())

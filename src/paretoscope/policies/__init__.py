@@ -12,6 +12,7 @@ from paretoscope.policies.base import (
     Tally,
     Verdict,
 )
+from paretoscope.policies.certify import certify
 from paretoscope.policies.codec import from_plain, to_plain
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.epsilon_pal import EpsilonPAL
@@ -50,6 +51,7 @@ __all__ = [
     "Tracking",
     "Uniform",
     "Verdict",
+    "certify",
     "from_plain",
     "to_plain",
 ]

@@ -18,7 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
-from paretoscope.core.balance import balanced, balanced_free, pulls_left
+from paretoscope.core.balance import (
+    balanced,
+    balanced_free,
+    completed,
+    completed_free,
+    pulls_left,
+)
 from paretoscope.policies.field import Field, FreeField, LinearField
 from paretoscope.policies.signs import Terms, front
 
@@ -130,8 +136,22 @@ def price(
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     code, place = np.unique(np.concatenate(codes), return_inverse=True)
     pi = np.bincount(place, np.concatenate(shares))
-    listed = pi > LISTED / 10.0
+    i, j, _, _ = terms.signs(code)
+    listed = (pi > LISTED / 10.0) & np.isfinite(field.squares(i, j))  # else the past has no prior
     return code[listed], np.asarray(pi[listed], dtype=np.float64)
+
+
+def _hardest(
+    terms: Terms, field: Field, open_: Wanted, lacks: FloatArray, begin: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Pairs (i, j) of the hardest signs that shares like ``begin`` can tell, and gap^2 / need."""
+    i, j, _, _ = terms.signs(open_.code)
+    squares = field.squares(i, j)
+    able = np.isfinite(squares) & np.isfinite(of_shares(field, begin).squares(i, j))
+    i, j, squares = i[able], j[able], squares[able]
+    a = (open_.gap[able] ** 2 + CAUTION * squares) / np.maximum(lacks[able], FLOOR)
+    hard = np.argsort(a / _positive(squares), kind="stable")[:HARDEST]
+    return i[hard], j[hard], a[hard]
 
 
 def shares(
@@ -144,16 +164,10 @@ def shares(
     barred: BoolArray,
 ) -> tuple[FloatArray, float]:
     """Shares of the next batch, and the pulls left if the estimates are right; infinite if no pull can help."""
-    i, j, _, _ = terms.signs(open_.code)
-    squares = field.squares(i, j)
     begin = np.where(barred, 0.0, 0.5 * start + 0.5 * base)
-    able = np.isfinite(squares) & np.isfinite(of_shares(field, begin).squares(i, j))
-    i, j, squares = i[able], j[able], squares[able]
+    i, j, a = _hardest(terms, field, open_, lacks, begin)
     if len(i) == 0:
         return base, float("inf")
-    a = (open_.gap[able] ** 2 + CAUTION * squares) / np.maximum(lacks[able], FLOOR)
-    hard = np.argsort(a / _positive(squares), kind="stable")[:HARDEST]
-    i, j, a = i[hard], j[hard], a[hard]
     if isinstance(field, LinearField):
         w = np.zeros(len(base))
         w[~barred] = balanced(field.Z[~barred], field.Z[j] - field.Z[i], a, begin[~barred])
@@ -161,6 +175,23 @@ def shares(
         w = balanced_free(i, j, a, begin)
     w = (1.0 - SPREAD) * w + SPREAD * base / base.sum()
     return w, pulls_left(of_shares(field, w).squares(i, j), a)
+
+
+def last_shares(
+    terms: Terms, field: Field, open_: Wanted, base: FloatArray, barred: BoolArray, rest: int
+) -> FloatArray:
+    """Shares of the last ``rest`` pulls of a budget, so that with all before them they balance the signs."""
+    i, j, a = _hardest(terms, field, open_, np.ones(len(open_.code)), base)
+    if len(i) == 0:
+        return base
+    w: FloatArray = np.zeros(len(base))
+    if isinstance(field, LinearField):
+        past, U = field.V / rest, field.Z[j] - field.Z[i]
+        w[~barred] = completed(field.Z[~barred], U, a, past, base[~barred])
+    else:
+        assert isinstance(field, FreeField)
+        w = completed_free(i, j, a, field.n / rest, base)
+    return np.asarray((1.0 - SPREAD) * w + SPREAD * base / base.sum())
 
 
 def of_shares(field: Field, w: FloatArray) -> Field:

@@ -11,7 +11,7 @@
 Kone, Kaufmann, Richert, "Adaptive Algorithms for Relaxed Pareto Set Identification", NeurIPS 2023; eps is
 added inside M. As an arm of the empirical front has g_i < 0, one test for all arms is both of theirs.
 
-Guaranteed with 'union', known sigma and no structure: every label is right with probability 1 - delta,
+Guaranteed with 'union' and no structure: every label is right with probability 1 - delta,
 at every time at once, so that ``growth`` = g may add a share g of an arm's pulls at once (0: one at a
 time, as published; the default costs a few in a hundred pulls more). Nothing is guaranteed with
 'reference', the bonus that the GEGE paper's experiments ran.
@@ -42,6 +42,7 @@ from paretoscope.policies.rounds import (
     want_up_to,
     with_verdicts,
 )
+from paretoscope.policies.scales import unscaled
 from paretoscope.policies.setting import Setting
 
 # Candidates whose table of all pairs is held in memory: 400 MB.
@@ -94,13 +95,14 @@ class APE(AnytimeRounds):
         return super()._start(setting)
 
     def _open(self, state: RoundState) -> RoundState:
-        """Every arm once."""
+        """Every arm once; more often while the noise is unknown."""
         if not state.setting.noisy.any():
             return self._measure_exact(state)
-        if state.setting.K > self.max_samples:
+        each = np.full(state.setting.K, (state.number + 1) * self._each(state))
+        opened = want_up_to(state, each, risk=self.delta, label=("", "each once"))
+        if state.spent + int(self.allocate(opened).sum()) > self.max_samples:
             return replace(state, stop=StopReason.SAMPLES)
-        once = np.ones(state.setting.K, dtype=np.int64)
-        return want_up_to(state, once, risk=self.delta, label=("", "each once"))
+        return opened
 
     def observe(self, state: RoundState, tally: Tally) -> RoundState:
         """Add some of the pulls asked for; the usual case, all pulls of one arm, has a short way."""
@@ -118,10 +120,8 @@ class APE(AnytimeRounds):
             self._shelf(state).put(got.means, state.status, tables)
         return self._judge(replace(state, got=got, told=freeze(state.told + tally.counts)))
 
-    def _judge(self, state: RoundState) -> RoundState:
+    def _judge_scaled(self, state: RoundState) -> RoundState:
         """Stop, or ask for more of one of the two arms in question."""
-        if not state.setting.noisy.any():
-            return self._judge_exact(state)
         tables = self._tables(state)
         after = self._next(state, tables)
         self._shelf(state).put(state.got.means, state.status, tables)
@@ -161,7 +161,7 @@ class APE(AnytimeRounds):
         """b_ij in units of sigma."""
         if self.bonus == "reference":
             return ape_reference_bonus(self.delta)
-        return ape_union_bonus(state.setting.K, len(state.unit), self.delta)
+        return ape_union_bonus(state.setting.K, len(state.unit), self.risk_of(state.setting))
 
     def _labelled(
         self, state: RoundState, tables: PairTables, stop: StopReason | None
@@ -187,7 +187,7 @@ class APE(AnytimeRounds):
 
     def verdict(self, state: RoundState) -> Verdict:
         """What is certain at present: the bonuses hold at all times."""
-        if state.stop is None and state.number > 1:
+        if state.stop is None and state.number > 1 and not unscaled(state):
             tables = self._tables(state)
             state = self._labelled(state, tables, None)
             self._shelf(state).put(state.got.means, state.status, tables)

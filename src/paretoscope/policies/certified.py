@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -12,7 +13,7 @@ from paretoscope.core.arrays import FloatArray, freeze
 from paretoscope.core.elimination import Outcome, Widths, achieved_epsilon, refined
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Certificate, Guarantee, RoundForecast, StopReason
-from paretoscope.policies.reading import Reading
+from paretoscope.policies.reading import Reading, noisy_part
 from paretoscope.policies.rounds import (
     ACCEPTED,
     NEAR,
@@ -26,6 +27,7 @@ from paretoscope.policies.rounds import (
     with_verdicts,
     without_infeasible,
 )
+from paretoscope.policies.scales import first_pulls, risk_left, unscaled, with_scales
 from paretoscope.policies.setting import Noise, NoiseKind, Setting, resolve_epsilon
 from paretoscope.policies.wording import bound_sentence, certificate
 
@@ -69,6 +71,10 @@ class CertifiedRounds(RoundPolicy[RoundState]):
             value = np.nan if self.sigma == "unknown" else float(self.sigma)
             noise = Noise(np.full_like(noise.sigma, value), noise.kind, noise.resolution)
         return noise if self.noise is None else replace(noise, kind=self.noise)
+
+    def risk_of(self, setting: Setting) -> float:
+        """What is left of delta where an upper limit of the noise is paid from it; see `scales`."""
+        return risk_left(self.noise_of(setting), self.delta)
 
     def epsilon_of(self, setting: Setting) -> FloatArray:
         """Tolerance per metric."""
@@ -169,18 +175,41 @@ class CertifiedRounds(RoundPolicy[RoundState]):
 
 @dataclass(frozen=True, kw_only=True)
 class AnytimeRounds(CertifiedRounds):
-    """A policy whose widths hold after every measurement: one risk for all, noise of known scale."""
+    """A policy whose widths hold after every measurement: one risk for all, noise of known scale.
+
+    Where the scale is unknown, certified policies run with an upper limit of it: see `scales`.
+    """
 
     features: ClassVar[bool] = False
 
     def _start(self, setting: Setting) -> RoundState:
         noise = self.noise_of(setting)
-        if noise.unknowns.any():
+        if noise.unknowns.any() and not self.guarantee.certified:
             other = "GEGE" if self.features else "Race"
             raise UsageError(f"{type(self).__name__} needs a known sigma: {other} does not")
         self.epsilon_of(setting)
         state = first_state(setting if self.features else setting.unstructured)
         return replace(state, unit=freeze(noise.sigma)) if noise.sigma.size else state
+
+    @abstractmethod
+    def _judge_scaled(self, state: RoundState) -> RoundState:
+        """`_judge`, once there are noisy metrics whose scales are known or bounded."""
+
+    def _judge(self, state: RoundState) -> RoundState:
+        setting = state.setting
+        if not setting.noisy.any():
+            return self._judge_exact(state)
+        if unscaled(state):
+            tally = noisy_part(setting, state.got)
+            state = with_scales(state, self.noise_of(setting), tally, self.delta)
+            if state.stop is not None or unscaled(state):
+                return state if state.stop is not None else self._open(state)
+        return self._judge_scaled(state)
+
+    def _each(self, state: RoundState) -> int:
+        """Pulls of every arm at first, or while a scale is still unknown."""
+        K = state.setting.K
+        return -(-first_pulls(self.noise_of(state.setting), K) // K) if unscaled(state) else 1
 
     def plan(self, setting: Setting) -> tuple[RoundForecast, ...]:
         """The first look; no later one can be told."""

@@ -120,9 +120,7 @@ class EpsilonPAL(AnytimeRounds):
         counts[a] += max(1, int(self.growth * counts[a]))
         return counts
 
-    def _judge(self, state: RoundState) -> RoundState:
-        if not state.setting.noisy.any():
-            return self._judge_exact(state)
+    def _judge_scaled(self, state: RoundState) -> RoundState:
         assert isinstance(state, BoxState)
         state = self._shrunk(state)
         state = replace(state, history=self._noted(state, f"widths '{self.bonus}'").history[-1:])

@@ -71,16 +71,14 @@ class EqualRounds(AnytimeRounds):
             return replace(state, stop=StopReason.ROUNDS)
         before = int(state.got.counts[state.setting.model.first[state.active]].max())
         counts = np.zeros(len(state.status), dtype=np.int64)
-        counts[state.active] = before + max(1, int(self.growth * before))
+        counts[state.active] = before + max(self._each(state), int(self.growth * before))
         opened = want_up_to(state, counts, risk=self.delta, label=("", "equal"))
         asked = int(self.allocate(opened).sum())
         if state.spent + asked > self.max_samples:
             return replace(state, stop=StopReason.SAMPLES)
         return opened if asked else self._advance(opened)
 
-    def _judge(self, state: RoundState) -> RoundState:
-        if not state.setting.noisy.any():
-            return self._judge_exact(state)
+    def _judge_scaled(self, state: RoundState) -> RoundState:
         seen = self._read(state)
         record = self._record(state, seen.accuracy, seen.bound)
         state = replace(state, accuracy=seen.accuracy, history=(record,))

@@ -49,9 +49,9 @@ def posterior(model: Model, tally: Tally, ridge: float) -> Posterior:
     return Posterior(mu, s, Theta, root)
 
 
-def spanning_pulls(state: RoundState, arms: IntArray) -> IntArray:
-    """First pulls of each arm: h of a G-optimal design; every arm once without features."""
+def spanning_pulls(state: RoundState, arms: IntArray, N: int | None = None) -> IntArray:
+    """First N pulls: by default h of a G-optimal design; every arm once without features."""
     model = state.setting.model
     plans = model.designs(arms, ("g",), state.barred)
-    found = model.integers(plans[0], arms, model.least(arms)) if plans else None
+    found = model.integers(plans[0], arms, N or model.least(arms)) if plans else None
     return np.ones(len(state.status), dtype=np.int64) if found is None else found

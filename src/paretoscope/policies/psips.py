@@ -46,6 +46,7 @@ from paretoscope.policies.rounds import (
     want_up_to,
     with_verdicts,
 )
+from paretoscope.policies.scales import first_pulls, unscaled
 from paretoscope.policies.setting import Setting
 
 # eta; how often M draws without another front double the covariance.
@@ -136,8 +137,9 @@ class PSIPS(AnytimeRounds):
     def _pulls(self, state: RoundState) -> IntArray:
         """Pulls in all of each arm: h at first, then some drawn from the mixture."""
         alive, model = self._rivals(state), state.setting.model
-        if not state.got.counts.any():
-            return spanning_pulls(state, alive)
+        if not state.got.counts.any() or unscaled(state):
+            first = first_pulls(self.noise_of(state.setting), model.least(alive))
+            return state.got.counts[model.first] + spanning_pulls(state, alive, first)
         assert isinstance(state, HedgeState)
         t = state.got.total
         plans = model.designs(alive, ("g",), state.barred)
@@ -152,9 +154,7 @@ class PSIPS(AnytimeRounds):
         """Pulls of the next round, and what a gain counts in it."""
         return max(1, int(self.growth * t))
 
-    def _judge(self, state: RoundState) -> RoundState:
-        if not state.setting.noisy.any():
-            return self._judge_exact(state)
+    def _judge_scaled(self, state: RoundState) -> RoundState:
         if self.stop == "posterior":
             return self._sampled(replace(state, history=self._noted(state, "").history[-1:]))
         assert isinstance(state, HedgeState)
@@ -166,7 +166,7 @@ class PSIPS(AnytimeRounds):
     def _certified(self, state: RoundState) -> RoundState:
         """Labels by the anytime certificate."""
         A, sigma = self._rivals(state), np.asarray(state.unit)
-        seen = read_anytime(state, A, sigma, self.delta)
+        seen = read_anytime(state, A, sigma, self.risk_of(state.setting))
         if seen is None:
             return state
         outcome = refined(seen.mu, seen.widths, arm_exact(state, A), all_stay=True)

@@ -29,6 +29,7 @@ from paretoscope.policies.rounds import (
     want_round,
     with_verdicts,
 )
+from paretoscope.policies.scales import unscaled
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.signs import Judgement, Terms, judge
 
@@ -36,10 +37,11 @@ from paretoscope.policies.signs import Judgement, Terms, judge
 SIZES = (10.0, 40.0, 160.0, 640.0)
 # Part of all pulls (as predicted) after which the first window opens; ratio of the openings; their number.
 START, REOPEN, WINDOWS = 0.3, 3.0, 12
-# The first batch is this times max(2h, h + 10), as in GEGE.
-FIRST = 4
-# Least batch, its part of the pulls made, and its part of the pulls left.
-LEAST, LOW, LEFT = 20, 0.05, 0.3
+# The first batch is this times max(2h, h + 10), as in GEGE. What else a batch is at least (pulls; its
+# part of those made) and at most (of those left). Whoever allows larger batches wants fewer of them.
+FIRST, LEAST, LOW, LEFT = 4.0, 20, 0.05, 0.3
+# The same per unit of `batch`, for whichever is larger, and where the last part ends: tuned on NoC.
+FIRST_OF, LOW_OF, LEFT_OF, LEFT_MOST = 8.0, 0.1, 0.5, 1.3
 # Evidence that is asked for beyond ln(1/delta) before any price is known.
 BEYOND = 3.0
 # Arms up to which the tolerance that the data certify is computed: all their pairs are compared.
@@ -90,6 +92,11 @@ def live_arms(state: RoundState) -> IntArray:
     return np.flatnonzero(~np.isin(state.status, (REJECTED, INFEASIBLE)))
 
 
+def comparable(state: RoundState) -> bool:
+    """Whether there are noisy metrics, of scales that are known or bounded."""
+    return bool(state.setting.noisy.any()) and not unscaled(state)
+
+
 def take_in(terms: Terms, state: TrackingState) -> TrackingState:
     """The state with the finished batch in its past and in its windows."""
     batch = noisy_part(state.setting, state.got)
@@ -137,13 +144,13 @@ def next_batch(
 ) -> TrackingState | None:
     """The state with the next batch asked for, and a new window if one is due; None if none can be."""
     model = state.setting.model
-    base = _base(state)
+    base = sampled_base(state)
     if not base.any():
         return None
-    field = build_field(model, state.past, state.unit)
+    field = None if unscaled(state) else build_field(model, state.past, state.unit)
     if field is None:  # the first batch, or one of which too little came back
-        N = FIRST * max(2 * model.rank, model.rank + 10)
-        return _asked(state, base, max(N, int(np.count_nonzero(base))))
+        N = max(FIRST, FIRST_OF * batch) * max(2 * model.rank, model.rank + 10)
+        return _asked(state, base, max(int(N), int(np.count_nonzero(base))))
     w, left = _shares(terms, state, field, base, delta)
     if not np.isfinite(left):
         return None
@@ -153,7 +160,8 @@ def next_batch(
         w, left = _shares(terms, state, field, base, delta)
     size = batch * spent
     if state.windows:
-        size = min(max(LEFT * left, LOW * spent), size)
+        part = max(LEFT, min(LEFT_OF * batch, LEFT_MOST))
+        size = min(max(part * left, max(LOW, LOW_OF * batch) * spent), size)
     else:
         w = 0.5 * (w + base / base.sum())
     return _asked(replace(state, shares=freeze(w)), w, max(LEAST, int(size)))
@@ -165,7 +173,7 @@ def _asked(state: TrackingState, w: FloatArray, N: int) -> TrackingState:
     return want_round(state, counts, accuracy=float("nan"), risk=0.0, label=("", "tracking"))
 
 
-def _base(state: TrackingState) -> FloatArray:
+def sampled_base(state: RoundState) -> FloatArray:
     """Shares that learn everything: all arms with features, the live ones without."""
     model = state.setting.model
     if model.linear:

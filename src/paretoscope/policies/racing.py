@@ -16,7 +16,7 @@ The default costs about two in a hundred pulls more, and makes thousands of look
 
 Guaranteed with 'auer' and 'union': every label is right with probability 1 - delta. With a tolerance
 all that is kept is called near, because whoever left may exceed it by up to epsilon. Nothing is
-guaranteed with 'reference', which the GEGE paper's experiments ran. sigma must be known.
+guaranteed with 'reference', which the GEGE paper's experiments ran.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Racing(EqualRounds):
         self, state: RoundState, n_i: FloatArray | float, n_j: FloatArray | float
     ) -> FloatArray:
         """b_ij in units of sigma."""
-        K, d = state.setting.K, len(state.unit)
+        K, d, risk = state.setting.K, len(state.unit), self.risk_of(state.setting)
         if self.bonus == "auer":
-            return auer_bonus(n_i, K, d, self.delta) + auer_bonus(n_j, K, d, self.delta)
+            return auer_bonus(n_i, K, d, risk) + auer_bonus(n_j, K, d, risk)
         if self.bonus == "union":
-            return ape_union_bonus(K, d, self.delta).of(n_i, n_j)
+            return ape_union_bonus(K, d, risk).of(n_i, n_j)
         return ape_reference_bonus(self.delta).of(n_i, n_j)

@@ -200,3 +200,19 @@ def noisy_part(setting: Setting, tally: Tally) -> Tally:
     if len(first) == setting.K and noisy.all():
         return tally
     return Tally(tally.counts[first], tally.means[first][:, noisy], tally.m2[first][:, noisy])
+
+
+def by_arm(first: IntArray, inverse: IntArray, tally: Tally) -> Tally:
+    """All measurements under the candidate that stands for its arm (equal features are one arm)."""
+    if len(first) == len(inverse):
+        return tally
+    told = np.flatnonzero(tally.counts)
+    at, n = first[inverse[told]], tally.counts[told][:, None]
+    made = Tally.empty(*tally.means.shape)
+    made.means[at] = tally.means[told]  # any mean of the arm: differences lose no digits
+    shift, total = made.means.copy(), np.zeros_like(made.means)
+    np.add.at(made.counts, at, tally.counts[told])
+    np.add.at(total, at, n * (tally.means[told] - shift[at]))
+    made.means[:] = shift + total / np.maximum(made.counts, 1)[:, None]
+    np.add.at(made.m2, at, tally.m2[told] + n * np.square(tally.means[told] - made.means[at]))
+    return made

@@ -16,9 +16,9 @@ from paretoscope.core.agreement import Batch
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import Tail, student
 from paretoscope.policies.base import Tally
-from paretoscope.policies.reading import noisy_part, tail_of
+from paretoscope.policies.reading import by_arm, noisy_part, tail_of
 from paretoscope.study.book import Uid
-from paretoscope.study.evidence import Rows, by_arm
+from paretoscope.study.evidence import Rows
 from paretoscope.study.problem import Problem
 
 # Spare replicates from which a noise is compared.

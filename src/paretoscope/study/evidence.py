@@ -19,7 +19,7 @@ from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.core.confidence import LackOfFit, lack_of_fit
 from paretoscope.core.curvature import curvature
 from paretoscope.policies.base import Tally
-from paretoscope.policies.reading import noisy_part
+from paretoscope.policies.reading import by_arm, noisy_part
 from paretoscope.study.book import Book, Uid, group_members
 from paretoscope.study.problem import Problem
 
@@ -186,19 +186,3 @@ def misfits(problem: Problem, tally: Tally, c: int, most: int = 3) -> list[tuple
     apart = (found.means - found.fit)[:, c]
     told = np.argsort(-found.counts * np.square(apart), kind="stable")[:most]
     return [(int(found.at[k]), float(apart[k])) for k in told]
-
-
-def by_arm(first: IntArray, inverse: IntArray, tally: Tally) -> Tally:
-    """All measurements under the candidate that stands for its arm (equal features are one arm)."""
-    if len(first) == len(inverse):
-        return tally
-    told = np.flatnonzero(tally.counts)
-    at, n = first[inverse[told]], tally.counts[told][:, None]
-    made = Tally.empty(*tally.means.shape)
-    made.means[at] = tally.means[told]  # any mean of the arm: differences lose no digits
-    shift, total = made.means.copy(), np.zeros_like(made.means)
-    np.add.at(made.counts, at, tally.counts[told])
-    np.add.at(total, at, n * (tally.means[told] - shift[at]))
-    made.means[:] = shift + total / np.maximum(made.counts, 1)[:, None]
-    np.add.at(made.m2, at, tally.m2[told] + n * np.square(tally.means[told] - made.means[at]))
-    return made

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from paretoscope.errors import DataError, ParetoscopeError, UsageError
-from paretoscope.policies.ape import APE
+from paretoscope.policies.ape import APE, MOST_ARMS
 from paretoscope.policies.base import Policy
 from paretoscope.policies.ege import EGESH, EGESR
 from paretoscope.policies.epsilon_pal import EpsilonPAL
@@ -21,6 +21,7 @@ from paretoscope.policies.race import Race
 from paretoscope.policies.racing import Racing
 from paretoscope.policies.setting import Setting
 from paretoscope.policies.tracking import TrackingConfidence
+from paretoscope.policies.tracking_budget import TrackingBudget
 from paretoscope.policies.uniform import Uniform
 from paretoscope.study import plugins
 from paretoscope.study.checks import room_for_design
@@ -40,6 +41,7 @@ _KNOWN: dict[str, Any] = {
     "Race": Race,
     "Racing": Racing,
     "Tracking": TrackingConfidence,
+    "TrackingBudget": TrackingBudget,
     "Uniform": Uniform,
 }
 # Looks at a fixed design when nobody says how many batches there will be.
@@ -48,6 +50,14 @@ LOOKS = 10
 TIMED_ROUNDS = 30
 # The same for a race, whose looks grow by a third: up to a hundred million measurements of each.
 TIMED_LOOKS = 60
+# Batches wished for at most, and the growth of `Tracking` that ends in about so many.
+BATCHES = ((5, 4.0), (14, 1.0))
+Ended = GEGEConfidence | Race | TrackingConfidence
+_WHAT: dict[type, str] = {
+    GEGEConfidence: "rounds that eliminate",
+    Race: "a race that keeps all data",
+    TrackingConfidence: "adaptive batches, certified at any time,",
+}
 # Policies that measure until everything is decided.
 Open = APE | EpsilonPAL | GEGEConfidence | PAL | PFIwR | PSIPS | Race | Racing | TrackingConfidence
 
@@ -115,7 +125,9 @@ class Wishes:
 def choose(setting: Setting, wishes: Wishes) -> Choice:
     """The policy that suits: fixed looks when the budget is below the predicted need, else an open end.
 
-    With an open end: elimination in rounds where features tell something, else a race.
+    With an open end, means linear in the features: adaptive batches where the noise is known, else
+    elimination in rounds. Without features: a race. APE needs fewer measurements of known noise, but asks for
+    a few at a time: nobody could share the work, and the tests of the assumptions need whole rounds.
 
     Raises
     ------
@@ -129,29 +141,38 @@ def choose(setting: Setting, wishes: Wishes) -> Choice:
             "give an epsilon, a budget or a time: two candidates that are equal would be measured"
             " for ever"
         )
-    rounds = _open_ended(setting, wishes)
+    suited = suitable(setting, wishes)
     if wishes.time is not None and not tolerant:
-        most = TIMED_ROUNDS if setting.model.linear else TIMED_LOOKS
-        rounds = replace(rounds, max_rounds=most)
+        suited = [replace(policy, max_rounds=_most_rounds(policy)) for policy in suited]
     if wishes.budget is None:
-        return Choice(rounds, _why_open(setting))
+        return Choice(suited[0], _why_open(suited[0], setting))
+    return _within(wishes, setting, suited)
+
+
+def _within(wishes: Wishes, setting: Setting, suited: list[Ended]) -> Choice:
+    """The first of some policies whose need the budget covers, else fixed looks."""
+    assert wishes.budget is not None
     design = room_for_design(setting, wishes.budget)
-    fixed = fixed_design(wishes, setting)
-    need = predicted_need(rounds, setting)
-    if need is not None and need <= design:
-        capped = replace(rounds, max_samples=design)
-        return Choice(capped, f"{need} measurements should do, and the budget is {wishes.budget}")
-    what = (
-        "the need cannot be told before the noise is known"
-        if need is None
-        else f"{need} would be needed"
-    )
+    needs = {policy: predicted_need(policy, setting) for policy in suited}
+    for policy, need in needs.items():
+        if need is not None and need <= design:
+            capped = replace(policy, max_samples=design)
+            return Choice(
+                capped, f"{need} measurements should do, and the budget is {wishes.budget}"
+            )
+    told = [need for need in needs.values() if need is not None]
+    what = f"{min(told)} would be needed" if told else "the need cannot be told beforehand"
     tests = wishes.budget - design
     paid = f", {tests} of them to test the linear model" if tests else ""
     return Choice(
-        fixed,
+        fixed_design(wishes, setting),
         f"the budget is {wishes.budget}{paid}, and {what}: one design, looked at as data come",
     )
+
+
+def _most_rounds(policy: Ended) -> int:
+    """Rounds of a study that only a time limits."""
+    return TIMED_ROUNDS if isinstance(policy, GEGEConfidence) else TIMED_LOOKS
 
 
 def fixed_design(wishes: Wishes, setting: Setting | None = None) -> FixedDesign:
@@ -182,19 +203,31 @@ def within_budget(
     return replace(policy, **dict.fromkeys(names, room))
 
 
-def _open_ended(setting: Setting, wishes: Wishes) -> GEGEConfidence | Race:
-    """Elimination in rounds where features tell something, else a race."""
-    kind = GEGEConfidence if setting.model.linear else Race
-    return kind(delta=wishes.delta, epsilon=wishes.epsilon)
-
-
-def _why_open(setting: Setting) -> str:
-    """Why this method, with an open end, is the choice."""
-    noise = "unknown noise" if setting.noise.only(setting.noisy).unknowns.any() else "known noise"
+def suitable(setting: Setting, wishes: Wishes) -> list[Ended]:
+    """Certified policies with an open end that suit a study, the best first."""
+    known = not setting.noise.only(setting.noisy).unknowns.any()
+    delta, epsilon = wishes.delta, wishes.epsilon
     if setting.model.linear:
-        return f"means linear in the features, {noise}, no budget: rounds that eliminate until all is decided"
-    more = ", each candidate with its own" if noise.startswith("unknown") else ""
-    return f"means unstructured, {noise}{more}, no budget: a race that keeps all data until all is decided"
+        rounds = GEGEConfidence(delta=delta, epsilon=epsilon)
+        if not known or setting.zeta is not None:
+            return [rounds]
+        return [TrackingConfidence(delta, epsilon, batch=_batch(wishes.batches)), rounds]
+    return [Race(delta, epsilon)]
+
+
+def _batch(batches: int | None) -> float:
+    """The growth of adaptive batches that ends in about so many: measured on NoC, docs/anytime.md."""
+    return next((growth for most, growth in BATCHES if (batches or math.inf) <= most), 0.25)
+
+
+def _why_open(policy: Ended, setting: Setting) -> str:
+    """Why this method, with an open end, is the choice."""
+    unknown = setting.noise.only(setting.noisy).unknowns.any()
+    noise = "unknown noise" if unknown else "known noise"
+    means = "means linear in the features" if setting.model.linear else "means unstructured"
+    if isinstance(policy, Race) and unknown:
+        noise += ", each candidate with its own"
+    return f"{means}, {noise}, no budget: {_WHAT[type(policy)]} until all is decided"
 
 
 def predicted_need(policy: Policy[Any], setting: Setting) -> int | None:
@@ -218,10 +251,14 @@ class Option(NamedTuple):
 
 def options(setting: Setting, wishes: Wishes) -> list[Option]:
     """Predicted measurements of every method that could run this study."""
-    made: list[tuple[str, Policy[Any]]] = []
-    if not setting.model.linear:
-        made.append(("Race", Race(wishes.delta, wishes.epsilon)))
-    made.append(("GEGE", GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon)))
+    open_: list[Ended | APE] = [Race(wishes.delta, wishes.epsilon)]
+    if setting.model.linear:
+        open_ = [TrackingConfidence(wishes.delta, wishes.epsilon, batch=_batch(wishes.batches))]
+    elif setting.K <= MOST_ARMS:
+        open_.append(APE(wishes.delta, wishes.epsilon))
+    open_.append(GEGEConfidence(delta=wishes.delta, epsilon=wishes.epsilon))
+    names = [type(policy).__name__.removesuffix("Confidence") for policy in open_]
+    made: list[tuple[str, Policy[Any]]] = list(zip(names, open_, strict=True))
     if wishes.budget is not None:
         made.append(("FixedDesign", fixed_design(wishes, setting)))
         made.append(("OneShot (no certificate)", OneShot(wishes.budget)))
@@ -237,9 +274,17 @@ def _option(name: str, policy: Policy[Any], setting: Setting) -> Option:
     low = forecast[0].low if forecast else 0
     high = sum(step.high for step in forecast)
     if forecast and math.isinf(forecast[-1].accuracy):
-        return Option(name, low, None, "more rounds follow once the noise is known")
+        known = not setting.noise.only(setting.noisy).unknowns.any()
+        then = (
+            "the rest depends on the data"
+            if known
+            else "more rounds follow once the noise is known"
+        )
+        return Option(name, low, None, then)
     if not forecast:
         return Option(name, low, high, "nothing to do")
+    if isinstance(policy, TrackingConfidence) and len(forecast) > 1:
+        return Option(name, low, high, "if all were within the tolerance; less where they differ")
     many = "s" if len(forecast) > 1 else ""
     return Option(name, low, high, f"{len(forecast)} round{many} at most")
 

@@ -14,10 +14,9 @@ from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
 from paretoscope.core.dominance import non_dominated
 from paretoscope.errors import UsageError
 from paretoscope.policies.base import Certificate, Tally, Verdict
-from paretoscope.policies.reading import noisy_part
+from paretoscope.policies.reading import by_arm, noisy_part
 from paretoscope.stages import stage
 from paretoscope.study.assumptions import Assumption
-from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
 from paretoscope.study.windows import ResultWindows
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from paretoscope.core.arrays import FloatArray, IntArray
 from paretoscope.policies.base import Tally
-from paretoscope.policies.reading import noisy_part
+from paretoscope.policies.reading import by_arm, noisy_part
 from paretoscope.study.batch import Request
 from paretoscope.study.book import Book
 from paretoscope.study.course import Course
-from paretoscope.study.evidence import by_arm
 from paretoscope.study.problem import Problem
 from paretoscope.study.result import Estimate
 from paretoscope.study.status import Status
