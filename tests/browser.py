@@ -24,7 +24,7 @@ PICTURES = Path(__file__).resolve().parents[1] / ".pictures"
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+def browser() -> Iterator[Any]:
     """The browser, or a skip that says what is missing."""
     path = shutil.which("chromium")
     if path is None or find_spec("playwright") is None:
@@ -35,6 +35,14 @@ def chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=path, args=ARGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(browser: Any) -> Iterator[Any]:
+    """The browser for one test, whose pages are closed after it: they would go on following."""
+    yield browser
+    for context in [*browser.contexts]:
+        context.close()
 
 
 class Visit:

@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# one browser for a worker, whichever folder its tests are in: its driver cannot be started twice
+from tests.browser import browser, chromium
+
+__all__ = ["browser", "chromium"]
+
 settings.register_profile(
     "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

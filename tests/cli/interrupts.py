@@ -42,12 +42,27 @@ def child(arguments: list[str]) -> None:
         os._exit(code)
 
 
+def over(pid: int) -> bool:
+    """Whether a call has ended."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
 def at_work(pid: int, before: int) -> None:
     """Wait until the command was started once more, or the call has ended."""
-    while (
-        began() == before and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-    ):
+    while began() == before and not over(pid):
         time.sleep(0.001)
+
+
+def signalled(pid: int, number: int) -> None:
+    """Send a signal, and again to who has not ended two seconds later, as a person would.
+
+    Python drops an interrupt that comes while it runs the callback of a weak reference.
+    """
+    while not over(pid):
+        os.kill(pid, number)
+        until = time.monotonic() + 2.0
+        while not over(pid) and time.monotonic() < until:
+            time.sleep(0.001)
 
 
 def began() -> int:
@@ -72,7 +87,7 @@ def called(
         at_work(pid, before)
     if patience is not None:
         time.sleep(patience)
-        os.kill(pid, number)
+        signalled(pid, number)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     # while click itself begins or ends, it has the say for a millisecond
     aborted = code == 1 and Path("said").read_text(encoding="utf-8").strip() == "Aborted!"

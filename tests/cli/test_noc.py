@@ -48,7 +48,7 @@ def write_world(folder, path):
     return {str(k) for k in np.flatnonzero(non_dominated(mu))}
 
 
-@pytest.mark.parametrize("sigma", [0.015, pytest.param(0.06, marks=pytest.mark.long)])
+@pytest.mark.parametrize("sigma", [0.015, pytest.param(0.03, marks=pytest.mark.long)])
 def test_noc_from_the_command_line_to_a_certificate(sigma, noc_csv, tmp_path):
     front = write_world(tmp_path, Path(noc_csv))
     program = [sys.executable, "-I", "-S", "program.py", "{id}", str(sigma)]

@@ -1,13 +1,10 @@
-"""The browser, and a study or two that have something to show."""
+"""A study or two that have something to show."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.browser import chromium
 from tests.report.lab import world
-
-__all__ = ["chromium"]
 
 
 @pytest.fixture(scope="session")

@@ -87,6 +87,7 @@ def test_texts_come_back_letter_by_letter(cells):
         (["1", "-2"], Numbers),
         (["0.1", "-1e-05", "3.0"], Numbers),
         (["08", "1"], Coded),
+        (["1e-5", *["0.25"] * 99], Numbers),
         (["1", "0.5"], Coded),
         (["1" * 30], Coded),
     ],

@@ -1,13 +1,10 @@
-"""The browser, and one server with a folder of studies for all tests of a worker."""
+"""One server with a folder of studies for all tests of a worker."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.browser import chromium
 from tests.web.lab import serving
-
-__all__ = ["chromium"]
 
 
 @pytest.fixture(scope="session")

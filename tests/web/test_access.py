@@ -151,7 +151,8 @@ def test_a_measurement_by_keyboard_alone(site, folder, chromium):
 
 
 def test_a_mistake_is_told_to_a_screen_reader(site, lab, chromium):
-    page = Visit(chromium).open(site.at("access"))
+    page = Visit(chromium).page
+    page.goto(site.at("access"))
     page.locator("#uid").select_option(lab.pending()[0].uid)
     page.locator("[data-metric=cost]").fill("much")
     page.locator("[data-metric=gain]").fill("1")

@@ -96,7 +96,8 @@ def test_a_hostile_sheet_is_listed_as_text(place, chromium):
     site, study, name = place
     visit = Visit(chromium)
     said = console_of(visit)
-    page = visit.open(site.at(name))
+    page = visit.page
+    page.goto(site.at(name))
     names = ",".join(f'"{metric.name}"' for metric in study.problem.metrics)
     lines = "".join(f'"{SCRIPTS}{k}","{SCRIPTS}",1,"{UNIT}",2,3,\n' for k in range(60))
     sheet = f'uid,candidate,replicate,"<b>note",{names},note\n{lines}'

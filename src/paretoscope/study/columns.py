@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, overload
@@ -25,6 +25,8 @@ from paretoscope.policies.packing import pack, unpack
 BLOCK = 1 << 16
 # Different texts in a block for which codes are shorter than the texts.
 _FEW = 1 << 12
+# Share of numbers in a block that may be spelled otherwise than here: 1e-5 for 1e-05.
+_ODD = 1 / 64
 
 
 class Column(Sequence[Any]):
@@ -70,10 +72,11 @@ class Column(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbers(Column):
-    """Numbers of an array; with ``text`` as the text that they were read from."""
+    """Numbers of an array; with ``text`` as the text that they were read from, the odd spellings kept."""
 
     array: np.ndarray[Any, Any]
     text: bool = False
+    odd: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -81,7 +84,7 @@ class Numbers(Column):
     def cell(self, k: int) -> Any:  # noqa: ANN401
         """The number, or its text."""
         value = self.array[k].item()
-        return repr(value) if self.text else value
+        return self.odd.get(k) or repr(value) if self.text else value
 
     def numbers(self) -> FloatArray | None:
         """The array itself where it is one of floats."""
@@ -89,7 +92,8 @@ class Numbers(Column):
 
     def plain(self) -> Any:  # noqa: ANN401
         """Type and bytes."""
-        return {"numbers": pack(self.array), "text": self.text}
+        odd = [[k, text] for k, text in self.odd.items()]
+        return {"numbers": pack(self.array), "text": self.text, "odd": odd}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,8 +315,10 @@ def of_text(cells: Sequence[str]) -> Sequence[Any]:
     for kind, stored in ((int, np.int64), (float, np.float64)):
         with suppress(ValueError, OverflowError):
             made = [kind(cell) for cell in cells]
-            if "\n".join(map(repr, made)) == "\n".join(cells):
-                return Numbers(np.array(made, dtype=stored), text=True)
+            pairs = enumerate(zip(made, cells, strict=True))
+            odd = {k: cell for k, (number, cell) in pairs if repr(number) != cell}
+            if len(odd) <= _ODD * len(cells):
+                return Numbers(np.array(made, dtype=stored), text=True, odd=odd)
     levels, codes = _coded(list(cells))
     return Coded(levels, codes) if len(levels) <= _FEW else list(cells)
 
@@ -353,7 +359,8 @@ def from_plain(plain: Any) -> Sequence[Any]:  # noqa: ANN401
     if "parts" in plain:
         return Parts([from_plain(part) for part in plain["parts"]])
     if "numbers" in plain:
-        return Numbers(unpack(plain["numbers"]), bool(plain["text"]))
+        odd = dict(plain["odd"])
+        return Numbers(unpack(plain["numbers"]), bool(plain["text"]), odd)
     if "codes" in plain:
         return Coded(plain["levels"], unpack(plain["codes"]))
     if "each" in plain:

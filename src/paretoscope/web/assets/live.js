@@ -7,6 +7,7 @@
     if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error || `answer ${answer.status}`);
     return answer.json();
   });
+  const address = document.currentScript.dataset.plotly;
   let wanted = root.dataset.version, busy = false, source = null, asleep = 0, failures = 0;
 
   function say(text, lost) {
@@ -127,7 +128,7 @@
     new Promise((done) => setTimeout(done, 500)), // a page that nobody sees is never painted
   ]);
   const plotly = () => new Promise((done, fail) => {
-    const script = Object.assign(document.createElement("script"), { src: document.getElementById("plotly").href, onload: done });
+    const script = Object.assign(document.createElement("script"), { src: address, onload: done });
     script.onerror = () => fail(new Error("the pictures could not be loaded"));
     document.head.append(script);
   });
