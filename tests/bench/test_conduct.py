@@ -77,8 +77,11 @@ def test_broken_off_and_taken_up_nothing_is_run_twice(whole, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         conduct(tiny(), wish(tmp_path), until_two)
     assert not (tmp_path / "tiny.csv").exists()
+    before = float((tmp_path / "tiny.cells" / store.CLOCK).read_text())
     seen = []
-    conduct(tiny(), wish(tmp_path), lambda step: seen.append(step.fresh))
+    results = conduct(tiny(), wish(tmp_path), lambda step: seen.append(step.fresh))
+    assert before > 0
+    assert results.about["wall_seconds"] >= round(before, 1)
     assert seen == [False, False, True, True]
     assert text_of(tmp_path) == text_of(whole)
 

@@ -63,6 +63,7 @@ HOLD = (
     "times-large-default-shared-0.3",
     "times-large-published-alone-0.1",
     "times-large-published-shared-0.1",
+    "times-small-published-shared-0.1",
     "times-large-default-shared-0.1",
 )
 FAIL = (
@@ -81,7 +82,6 @@ FAIL = (
     "times-small-default-alone-0.3",
     "times-small-default-shared-0.3",
     "times-small-published-alone-0.1",
-    "times-small-published-shared-0.1",
     "times-large-default-alone-0.1",
     "times-small-default-alone-0.1",
     "times-small-default-shared-0.1",

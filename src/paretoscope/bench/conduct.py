@@ -55,13 +55,16 @@ def conduct(experiment: Experiment, wish: Wish, watch: Watch | None = None) -> s
     ready = [(cell, parts) for cell, parts in found.items() if parts is not None]
     start = time.perf_counter()
     fresh = _run([cell for cell in cells if found[cell] is None], wish)
-    for done, (cell, parts) in enumerate(chain(ready, fresh), 1):
-        if found[cell] is None:
-            store.keep(folder, cell, parts)
-            found[cell] = parts
-        if watch is not None:
-            watch(Step(done, len(cells), cell, rows_of(cell, parts), fresh=done > len(ready)))
-    about = _about(experiment, wish, time.perf_counter() - start, folder)
+    try:
+        for done, (cell, parts) in enumerate(chain(ready, fresh), 1):
+            if found[cell] is None:
+                store.keep(folder, cell, parts)
+                found[cell] = parts
+            if watch is not None:
+                watch(Step(done, len(cells), cell, rows_of(cell, parts), fresh=done > len(ready)))
+    finally:
+        seconds = _in_all(folder, time.perf_counter() - start)
+    about = _about(experiment, wish, seconds)
     whole = {cell: parts for cell, parts in found.items() if parts is not None}
     store.write_results(wish.out, experiment.name, whole, about)
     return store.read_results(wish.out, experiment.name)
@@ -83,18 +86,23 @@ def _run(cells: list[Cell], wish: Wish) -> Iterator[tuple[Cell, list[Found]]]:
                 yield cell, [results[cell][i] for i in range(len(work[cell]))]
 
 
-def _about(experiment: Experiment, wish: Wish, seconds: float, folder: Path) -> dict[str, Any]:
-    """Seed, runs, versions, machine and wall time of all sittings together."""
+def _in_all(folder: Path, seconds: float) -> float:
+    """Seconds of all sittings together, broken off ones too."""
     clock = folder / store.CLOCK
     before = float(clock.read_text(encoding="utf-8")) if clock.is_file() else 0.0
-    if seconds and folder.is_dir():
+    if folder.is_dir():
         store.write_whole(clock, f"{before + seconds:.3f}")
+    return before + seconds
+
+
+def _about(experiment: Experiment, wish: Wish, seconds: float) -> dict[str, Any]:
+    """Seed, runs, versions, machine and wall time of all sittings together."""
     return {
         "title": experiment.title,
         "seed": experiment.seed if wish.seed is None else wish.seed,
         "runs": experiment.runs if wish.runs is None else wish.runs,
         "jobs": wish.jobs,
         "executor": wish.executor.partition(":")[0],
-        "wall_seconds": round(before + seconds, 1),
+        "wall_seconds": round(seconds, 1),
         "made_with": store.machine(),
     }

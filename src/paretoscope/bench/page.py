@@ -146,7 +146,7 @@ def _tally(argument: str, shelf: Shelf) -> str:
 def _made(argument: str, shelf: Shelf) -> str:
     """What was run, with what: a row per experiment."""
     del argument
-    header = ["experiment", "cells", "runs in all", "wall seconds", "seed"]
+    header = ["experiment", "cells", "runs in all", "seconds in runs", "seed"]
     lines = [[name, *_told(results)] for name, results in shelf.items()]
     first = next(iter(shelf.values())).about["made_with"]
     told = ", ".join(
@@ -160,7 +160,9 @@ def _told(results: Results) -> list[str]:
     runs = sum(int(row.get("runs") or 0) for row in results.rows)
     about = results.about
     cells = len({(r["world"], *_place(r)) for r in results.rows})
-    return [str(cells), size(runs), f"{about['wall_seconds']:.0f}", str(about["seed"])]
+    spent = [kind for cell in about["cells"] for kind in cell["seconds"].values()]
+    seconds = sum(kind["mean"] * kind["of"] for kind in spent)
+    return [str(cells), size(runs), f"{seconds:.0f}", str(about["seed"])]
 
 
 def _place(row: Mapping[str, str]) -> tuple[str, ...]:

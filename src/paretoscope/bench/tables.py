@@ -190,8 +190,8 @@ def _times_line(results: Results, row: Row) -> Line:
         f"{alone:.2f}",
         f"{1e3 * found['shared']['mean']:.2f}",
     ]
-    beside = [NOTHING, NOTHING] if slow is None else [f"{slow:,.0f}", f"{slow / alone:,.0f}"]
-    return [*said, beside[0], f"{paper / alone:,.0f}", beside[1]]
+    beside = [NOTHING, NOTHING] if slow is None else [f"{slow:,.0f}", f"{slow / alone:.3g}"]
+    return [*said, beside[0], f"{paper / alone:.3g}", beside[1]]
 
 
 _WHOLE: dict[str, Callable[[Results], str]] = {"bounds": _bounds, "gaps": _gaps, "times": _times}
