@@ -548,7 +548,7 @@ ROOMS = [
         "study/methods.py",
         "if need is not None and need <= design:",
         "if need is not None and need < design:",
-        "tests/study/test_methods.py::test_what_auto_chooses_and_why",
+        "tests/study/test_methods.py::test_what_auto_chooses_for_a_budget_and_why",
         "strictness: a budget that just suffices is called too small",
     ),
     Mutant(

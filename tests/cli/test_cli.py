@@ -168,7 +168,11 @@ def test_plan_without_a_budget_says_so():
     assert "--budget N" in call("plan", "w.study")
     tried = data("plan", "w.study", "--budget", 300)
     assert (tried["outlook"]["method"], tried["outlook"]["budget"]) == ("FixedDesign", 300)
-    assert [option["name"] for option in tried["options"]][:2] == ["GEGE", "FixedDesign"]
+    assert [option["name"] for option in tried["options"]][:3] == [
+        "Tracking",
+        "GEGE",
+        "FixedDesign",
+    ]
     said = " ".join(call("plan", "w.study", "--budget", 300).split())
     assert "300 fit (50 of them to test the linear model): expect " in said
     call("plan", "w.study", "--budget", 0, code=2)

@@ -171,6 +171,15 @@ def test_it_runs_as_a_program_and_a_log_gets_plain_lines():
     assert "front so far" in done.stderr
 
 
+@pytest.fixture
+def hung_up():
+    """A terminal that closes ends what runs in it, even where these tests were started by nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hung_up")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_in_the_background_of_a_script_can_be_ended(number):
     """A shell lets its background jobs ignore Ctrl-C; a polite request to end is heard all the same."""
