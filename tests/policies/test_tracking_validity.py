@@ -1,7 +1,7 @@
 """Nothing false is ever said, by more than the risk: hard cases, every sign and label at every look.
 
-Ordinary run: 120 studies a case at delta = 0.1, refused above the binomial limit of surprise 1e-3
-(24 of 120). Long run: 2,000 studies a case (limit 242). The directed tests of test_windows.py and
+Ordinary run: 40 studies of two cases at delta = 0.1, refused above the binomial limit that `at_most`
+states. Long run: 2,000 studies of each of ten cases. The directed tests of test_windows.py and
 test_anytime.py are what catches a wrong constant; here the whole is seen to be right.
 """
 
