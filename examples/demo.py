@@ -21,11 +21,12 @@ SETTINGS = [
 # Compressions that make one measurement, whose median counts.
 REPEATS = 5
 HONEST = """\
-What this rests on: times of one machine, in one sitting, in units of a plain run
-of zlib just before. The order of measuring is random in blocks, so that a slow
-minute meets all settings alike; but where the pace of a machine hits one kind
-of work harder than another, measurements are not independent, and no benchmark
-is safe from that. Sizes need no such words: they are the same every time."""
+What this rests on: times of one machine, in one sitting, in units of a plain
+run of zlib just before. The order of measuring is random in blocks, so that a
+slow minute meets all settings alike; but where the pace of a machine hits one
+kind of work harder than another, measurements are not independent, and no
+benchmark is safe from that. Sizes need no such words: they are the same every
+time."""
 
 
 def compress(data: bytes, codec: str, level: int, window: int) -> bytes:
