@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paretoscope.core.arrays import FloatArray, IntArray
+from paretoscope.core.arrays import BoolArray, FloatArray, IntArray
 
 STEPS = 150
 _RIDGE = 1e-10
@@ -51,12 +51,9 @@ def balanced_free(
     w: FloatArray = np.maximum(start / start.sum(), _RIDGE)
     open_ = start > 0.0
     for k in range(steps):
-        worst = int(np.argmin(a / (1.0 / w[i] + 1.0 / w[j])))
-        pair = np.array([i[worst], j[worst]])
-        pair = pair[open_[pair]]
-        if len(pair) == 0:
+        best = _thinner_of_worst(i, j, a, w, open_)
+        if best is None:
             break
-        best = pair[np.argmin(w[pair])]
         step = 1.5 / (k + 4.0)
         w *= 1.0 - step
         w[best] += step
@@ -97,16 +94,23 @@ def completed_free(
     open_ = start > 0.0
     for k in range(STEPS):
         n = past + np.maximum(w, _RIDGE)
-        worst = int(np.argmin(a / (1.0 / n[i] + 1.0 / n[j])))
-        pair = np.array([i[worst], j[worst]])
-        pair = pair[open_[pair]]
-        if len(pair) == 0:
+        best = _thinner_of_worst(i, j, a, n, open_)
+        if best is None:
             break
-        best = pair[np.argmin(n[pair])]
         step = 1.5 / (k + 4.0)
         w *= 1.0 - step
         w[best] += step
     return w
+
+
+def _thinner_of_worst(
+    i: IntArray, j: IntArray, a: FloatArray, n: FloatArray, open_: BoolArray
+) -> int | None:
+    """Of the two arms of the worst question the one with fewer pulls n; None where neither can be pulled."""
+    worst = int(np.argmin(a / (1.0 / n[i] + 1.0 / n[j])))
+    pair = np.array([i[worst], j[worst]])
+    pair = pair[open_[pair]]
+    return int(pair[np.argmin(n[pair])]) if len(pair) else None
 
 
 def pulls_left(U_squares: FloatArray, a: FloatArray) -> float:
