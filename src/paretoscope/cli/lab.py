@@ -21,8 +21,9 @@ from paretoscope.cli.target import check_target
 from paretoscope.cli.terms import read_number
 from paretoscope.errors import DataError, UsageError
 from paretoscope.sheet import write_sheet
-from paretoscope.study import Request, Status, Study, Told
+from paretoscope.study import Request, Status, Study
 from paretoscope.study.book import Book, group_members, without_try
+from paretoscope.study.speech import delivered
 from paretoscope.summary import read_either, write_summary
 
 
@@ -153,7 +154,7 @@ def tell_command(
             more = {"dry_run": dry_run, "stopped": status.stop is not None, "warnings": warned}
             show.emit({**told._asdict(), **more})
             return
-        click.echo(("Would store: " if dry_run else "") + _said(told) + ".")
+        click.echo(("Would store: " if dry_run else "") + delivered(told) + ".")
         if not dry_run:
             show.paragraph(_then(status))
             _say_warnings(where, status)
@@ -165,18 +166,6 @@ def _say_warnings(where: str, status: Status) -> None:
         show.paragraph(f"Warning: {said}.")
     if any(a.verdict == "broken" for a in status.result.assumptions):
         show.paragraph(f"Nothing is certified while that stands: paretoscope doctor {where}")
-
-
-def _said(told: Told) -> str:
-    """What became of the rows."""
-    extra = {
-        "failed": told.failed,
-        "still blank": told.pending,
-        "told before": told.repeated,
-        "kept as surplus": told.surplus,
-    }
-    parts = [f"{number} {word}" for word, number in extra.items() if number]
-    return ", ".join([show.count(told.accepted, "measurement"), *parts])
 
 
 def _then(status: Status) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from paretoscope.study.intake import Told
 from paretoscope.study.metric import Metric
 from paretoscope.study.result import Result
 
@@ -25,6 +26,18 @@ def number(value: float | None, digits: int = 4) -> str:
 def count(n: int, one: str, many: str = "") -> str:
     """'1 candidate', '2 candidates'."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def delivered(told: Told) -> str:
+    """What became of the rows of a delivery."""
+    extra = {
+        "failed": told.failed,
+        "still blank": told.pending,
+        "told before": told.repeated,
+        "kept as surplus": told.surplus,
+    }
+    named = [f"{n:,} {word}" for word, n in extra.items() if n]
+    return ", ".join([count(told.accepted, "measurement"), *named])
 
 
 def tolerance(metric: Metric, value: float) -> str:

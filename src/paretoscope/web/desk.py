@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from paretoscope.errors import DataError, UsageError
 from paretoscope.sheet import Sheet, write_sheet
-from paretoscope.study import Request, Study, Told
-from paretoscope.study.speech import count
+from paretoscope.study import Request, Study
+from paretoscope.study.speech import count, delivered
 from paretoscope.summary import either_sheet, write_summary
 
 # Rows of a sheet whose mistakes are listed: nobody mends more at a time.
@@ -118,7 +118,7 @@ def check_sheet(study: Study, sheet: bytes, who: str) -> dict[str, Any]:
             return {"errors": _errors(study, made, who) or [_error(error)]}
     except DataError as error:
         return {"errors": [_error(error)]}
-    return {"said": said(told), "new": told.accepted + told.failed + told.surplus}
+    return {"said": delivered(told), "new": told.accepted + told.failed + told.surplus}
 
 
 def _errors(study: Study, sheet: Sheet, who: str) -> list[dict[str, Any]]:
@@ -137,19 +137,7 @@ def _error(error: DataError) -> dict[str, Any]:
 
 def store_sheet(study: Study, sheet: bytes, who: str) -> str:
     """A sheet, stored whole or not at all; what became of its rows."""
-    return said(study.tell(either_sheet(io.BytesIO(sheet), study.problem).rows(), by=who))
-
-
-def said(told: Told) -> str:
-    """What became of rows, in words."""
-    parts = {
-        "failed": told.failed,
-        "still blank": told.pending,
-        "told before": told.repeated,
-        "kept as surplus": told.surplus,
-    }
-    named = [f"{number:,} {word}" for word, number in parts.items() if number]
-    return ", ".join([count(told.accepted, "measurement"), *named])
+    return delivered(study.tell(either_sheet(io.BytesIO(sheet), study.problem).rows(), by=who))
 
 
 # ---------------------------------------------------------------- one request
@@ -168,7 +156,7 @@ def tell_values(study: Study, given: Mapping[str, Any]) -> str:
     rows = either_sheet(
         [{"uid": str(given.get("uid", "")), **typed}], study.problem, decimal="," if comma else "."
     ).rows()
-    return said(study.tell(rows, by=_line(given, "who")))
+    return delivered(study.tell(rows, by=_line(given, "who")))
 
 
 def settle(study: Study, given: Mapping[str, Any]) -> str:
